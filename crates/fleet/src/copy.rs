@@ -1,6 +1,7 @@
 //! What a gateway knows of the store: enough to admit whoever is known already, without asking.
 
 use crate::etcd::KeyValue;
+use crate::grant::{ClientGrants, GroupExit};
 use crate::pool::Pool;
 use crate::quota::{Account, Metered, Quota};
 use crate::record::{About, ClientRecord, GatewayRecord, Keys, Serving, Usage};
@@ -9,6 +10,7 @@ use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Bound;
 
 /// Something of the store, and the revision at which it was written.
 #[derive(Clone, Debug)]
@@ -30,6 +32,10 @@ pub struct Copy {
     serving: BTreeMap<String, Held<Serving>>,
     used: BTreeMap<(String, String), Held<Metered>>,
     quotas: BTreeMap<String, Held<Quota>>,
+    grants: BTreeMap<String, Held<ClientGrants>>,
+    group_exits: BTreeMap<String, Held<GroupExit>>,
+    /// Goes up with each change of clients, or of what they are granted.
+    pub(crate) version: u64,
     /// Keys that nobody can read, and since when: some of them.
     odd: BTreeMap<String, i64>,
     /// The store's revision up to which it is true.
@@ -54,6 +60,17 @@ pub enum Decision {
     Refused(Refusal),
 }
 
+/// A record of usage that nobody needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Needless {
+    /// The client and the gateway.
+    pub whose: (String, String),
+    /// Since when it is as it is.
+    pub revision: i64,
+    /// Since when the client's own record is, if there is one.
+    pub record: Option<i64>,
+}
+
 /// Keys that are remembered for being odd.
 const ODD: usize = 64;
 
@@ -74,6 +91,8 @@ enum What {
     Serving(String, Option<Serving>),
     Usage((String, String), Option<Metered>),
     Quota(String, Option<Quota>),
+    Grant(String, Option<ClientGrants>),
+    GroupExit(String, Option<GroupExit>),
     Odd,
     Other,
 }
@@ -91,6 +110,8 @@ impl Change {
             About::Serving(name) => What::Serving(name.into(), value(kv, gone)),
             About::Usage(client, gateway) => What::Usage((client.into(), gateway.into()), value(kv, gone)),
             About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
+            About::Grant(name) => What::Grant(name.into(), value(kv, gone)),
+            About::GroupExit(group) => What::GroupExit(group.into(), value(kv, gone)),
             About::Odd => What::Odd,
             About::Other => What::Other,
         };
@@ -103,6 +124,8 @@ impl Change {
                     | What::Serving(_, None)
                     | What::Usage(_, None)
                     | What::Quota(_, None)
+                    | What::Grant(_, None)
+                    | What::GroupExit(_, None)
                     | What::Odd
             );
         (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
@@ -250,6 +273,26 @@ impl Copy {
         sum
     }
 
+    /// What was used, the first by client and gateway after this one; and where it is a record that
+    /// nobody needs on the day `today`: of a client that may not come in, at the gateway `own` or at
+    /// one that does not live.
+    pub(crate) fn used_after<'a>(
+        &'a self,
+        last: Option<&'a (String, String)>,
+        own: &'a str,
+        today: Date,
+    ) -> impl Iterator<Item = (&'a (String, String), Option<Needless>)> {
+        let from = (last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+        self.used.range::<(String, String), _>(from).map(move |(whose, held)| {
+            let client = self.clients.get(&whose.0);
+            let is_over = client.is_none_or(|c| c.what.revoked) && held.what.is_long_over(today);
+            let is_ours = whose.1 == own || !self.gateways.contains_key(&whose.1);
+            let record = client.map(|held| held.revision);
+            let is = is_over && is_ours;
+            (whose, is.then(|| Needless { whose: whose.clone(), revision: held.revision, record }))
+        })
+    }
+
     /// The record of a client at one gateway.
     pub(crate) fn metered_at(&self, client: &str, gateway: &str) -> Metered {
         self.metered(client).find(|(g, _)| *g == gateway).map(|(_, m)| *m).unwrap_or_default()
@@ -287,6 +330,25 @@ impl Copy {
         self.quotas.keys().filter_map(move |client| self.account(client, today, None))
     }
 
+    /// What clients are granted that may come in, the first ones by name after this one.
+    pub(crate) fn granted_after(&self, name: Option<&str>) -> impl Iterator<Item = (&str, &ClientGrants)> {
+        let all = self.grants.range::<str, _>(after(name));
+        all.filter_map(move |(name, held)| {
+            self.client(name).filter(|client| !client.revoked)?;
+            Some((name.as_str(), &held.what))
+        })
+    }
+
+    /// The exits of groups.
+    pub(crate) fn group_exits(&self) -> impl Iterator<Item = (&str, &GroupExit)> {
+        self.group_exits.iter().map(|(group, held)| (group.as_str(), &held.what))
+    }
+
+    /// Clients, the first ones by name after this one.
+    pub(crate) fn clients_after(&self, name: Option<&str>) -> impl Iterator<Item = (&str, &ClientRecord)> {
+        self.clients.range::<str, _>(after(name)).map(|(name, held)| (name.as_str(), &held.what))
+    }
+
     /// Takes in a change. One that cannot be read counts as missing: a client's record is not
     /// believed on the word of what stood there before.
     pub(crate) fn apply(&mut self, (change, is_odd): (Change, bool)) -> Effect {
@@ -308,6 +370,14 @@ impl Copy {
             }
             What::Usage(whose, new) => put(&mut self.used, whose, new, revision),
             What::Quota(name, new) => put(&mut self.quotas, name, new, revision),
+            What::Grant(name, new) => {
+                self.version += 1;
+                put(&mut self.grants, name, new, revision);
+            }
+            What::GroupExit(group, new) => {
+                self.version += 1;
+                put(&mut self.group_exits, group, new, revision);
+            }
             What::Odd | What::Other => {}
         }
         Effect::None
@@ -318,6 +388,7 @@ impl Copy {
         if self.clients.get(name).is_some_and(|held| held.revision >= revision) {
             return Effect::None;
         }
+        self.version += 1;
         let old = self.clients.remove(name).map(|held| held.what);
         if let Some(old) = &old {
             self.by_invite.remove(&old.invite);
@@ -349,6 +420,10 @@ impl Copy {
             None => Effect::None,
         }
     }
+}
+
+fn after(name: Option<&str>) -> (Bound<&str>, Bound<&str>) {
+    (name.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded)
 }
 
 fn put<K: Ord, T>(map: &mut BTreeMap<K, Held<T>>, key: K, new: Option<T>, revision: i64) {

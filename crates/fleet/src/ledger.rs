@@ -4,11 +4,14 @@
 use crate::copy::parse;
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
 use crate::pool::Pool;
-use crate::quota::{Metered, Quota};
-use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Sum, is_name};
+use crate::quota::Quota;
+use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, is_name};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+mod grants;
+mod usage;
 
 /// How often something is tried anew when another gateway was faster: each time one of them gets
 /// on.
@@ -100,6 +103,11 @@ fn merged<A: Ord + Copy>(mut believed: Vec<A>, found: &BTreeSet<A>) -> Vec<A> {
     believed
 }
 
+/// It is the record of a client that may come in.
+fn is_invited(kv: &KeyValue) -> bool {
+    parse::<ClientRecord>(kv).is_some_and(|client| !client.revoked)
+}
+
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
@@ -181,7 +189,7 @@ impl Ledger {
         for _ in 0..TRIES {
             let mut then = vec![Op::put(client.clone(), json(&fresh)), Op::put(self.keys.invite(id), name)];
             // What another of that name had is not this one's.
-            then.push(Op::Delete(self.keys.quota(name)));
+            then.extend([self.keys.quota(name), self.keys.grant(name)].map(Op::Delete));
             then.extend(old.take().map(|old| Op::Delete(self.keys.invite(InviteId(old)))));
             let mut txn = self.caller.txn(&[when], &then, &[Op::Get(client.clone())]).await?;
             if txn.succeeded {
@@ -207,8 +215,7 @@ impl Ledger {
     /// The record of a client that may come in.
     async fn invited(&mut self, name: &str) -> Result<KeyValue, LedgerError> {
         let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };
-        let is_in = |kv: &KeyValue| parse::<ClientRecord>(kv).is_some_and(|client| !client.revoked);
-        kv.filter(is_in).ok_or_else(|| LedgerError::UnknownName(name.into()))
+        kv.filter(is_invited).ok_or_else(|| LedgerError::UnknownName(name.into()))
     }
 
     /// Gives a client that may come in a quota in place of the one that it has, or takes that.
@@ -231,7 +238,7 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Takes a client's right to come in, its addresses and its quota. Returns its key if it ever
+    /// Takes a client's right to come in, its addresses, its quota and what it is granted. Returns its key if it ever
     /// came.
     pub async fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
         for _ in 0..TRIES {
@@ -243,7 +250,7 @@ impl Ledger {
             }
             let gone = ClientRecord { revoked: true, ipv4: None, ipv6: None, ..record.clone() };
             let mut then = vec![Op::put(kv.key.clone(), json(&gone)), Op::Delete(self.keys.serving(name))];
-            then.push(Op::Delete(self.keys.quota(name)));
+            then.extend([self.keys.quota(name), self.keys.grant(name)].map(Op::Delete));
             then.extend(record.key.iter().map(|key| Op::Delete(self.keys.device(key))));
             then.extend(record.addresses().map(|a| Op::Delete(self.keys.address(a))));
             if self.caller.txn(&[Compare::At(kv.key, kv.revision)], &then, &[]).await?.succeeded {
@@ -486,22 +493,5 @@ impl Ledger {
     pub(crate) async fn serve_no_more(&mut self, client: &str, revision: i64) -> Result<(), StoreError> {
         let key = self.keys.serving(client);
         self.caller.txn(&[Compare::At(key.clone(), revision)], &[Op::Delete(key)], &[]).await.map(drop)
-    }
-
-    /// Writes what clients have used at `gateway` in all.
-    pub(crate) async fn write_usage(
-        &mut self,
-        gateway: &str,
-        of: &[(String, Metered)],
-    ) -> Result<(), StoreError> {
-        let then: Vec<Op> =
-            of.iter().map(|(client, usage)| Op::put(self.keys.usage(client, gateway), json(usage))).collect();
-        self.caller.txn(&[], &then, &[]).await.map(drop)
-    }
-
-    /// Writes what a gateway has of its clients in all.
-    pub(crate) async fn write_sum(&mut self, gateway: &str, sum: Sum) -> Result<(), StoreError> {
-        let op = Op::put(self.keys.sum(gateway), json(&sum));
-        self.caller.txn(&[], &[op], &[]).await.map(drop)
     }
 }

@@ -12,6 +12,7 @@
 mod address;
 mod copy;
 mod etcd;
+mod grant;
 mod ledger;
 mod member;
 mod overview;
@@ -22,8 +23,11 @@ mod record;
 pub use address::{AddressError, StoreAddress};
 pub use copy::{Copy, Decision};
 pub use etcd::{Etcd, StoreError, TlsFiles};
+pub use grant::{ClientGrants, FleetGrants, ForwardedPort, GroupExit, Transport};
 pub use ledger::{ClaimError, Claimed, Ledger, LedgerError};
-pub use member::{Evict, FleetReport, Join, JoinError, Member, MemberReport, Reach};
+pub use member::{
+    Evict, FleetReport, GrantsHere, GrantsVersion, Join, JoinError, Member, MemberReport, Reach,
+};
 pub use overview::Standing;
 pub use quota::{Account, Metered, Period, Quota, today};
 pub use record::{ClientRecord, GatewayRecord, Serving, Usage};

@@ -3,7 +3,7 @@
 use crate::copy::{Copy, parse};
 use crate::etcd::KeyValue;
 use crate::ledger::{Ledger, LedgerError};
-use crate::record::{About, Sum, Usage};
+use crate::record::{About, GatewayRecord, Sum, Usage};
 use std::collections::BTreeMap;
 
 /// A gateway that lives, as the store has it.
@@ -48,6 +48,15 @@ impl Ledger {
             all.push(Standing { name: name.to_owned(), endpoints, draining, lease_s, clients, used });
         }
         Ok(all)
+    }
+
+    /// What the gateways that live say of themselves.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn gateways(&mut self) -> Result<Vec<GatewayRecord>, LedgerError> {
+        let (all, _) = self.all_of(self.keys.gateway("")).await?;
+        Ok(all.iter().filter_map(parse::<GatewayRecord>).collect())
     }
 
     /// What gateways say.

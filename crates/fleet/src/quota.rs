@@ -129,6 +129,11 @@ impl Metered {
         self.month.add(more.total(), Period::Month.start(today));
     }
 
+    /// It counts in no period that any gateway's clock may still be in.
+    pub(crate) fn is_long_over(&self, today: Date) -> bool {
+        today >= FIRST && self.month.since.saturating_add(TOO_FAR.days()) < today
+    }
+
     /// Bytes that count in the period that `today` is in.
     pub fn spent(&self, per: Period, today: Date) -> u64 {
         match per {
@@ -182,6 +187,16 @@ mod tests {
         assert_eq!(Period::Month.start(day), date(2026, 12, 1));
         assert_eq!(Period::Month.next(day), date(2027, 1, 1));
         assert_eq!(Period::Month.next(date(2028, 2, 3)), date(2028, 3, 1));
+    }
+
+    #[test]
+    fn what_was_used_two_months_ago_is_long_over() {
+        let mut metered = Metered::default();
+        metered.add(used(5), date(2026, 9, 30));
+        assert!(!metered.is_long_over(date(2026, 10, 1)) && !metered.is_long_over(date(2026, 11, 1)));
+        assert!(metered.is_long_over(date(2026, 11, 10)) && !metered.is_long_over(date(1970, 1, 1)));
+        metered.add(used(5), date(2026, 11, 10));
+        assert!(!metered.is_long_over(date(2026, 11, 10)));
     }
 
     #[test]

@@ -12,6 +12,9 @@
 //! | `serving/NAME` | [`Serving`], under the lease of the gateway that serves the client |
 //! | `usage/NAME/GATEWAY` | [`crate::Metered`] |
 //! | `quota/NAME` | [`crate::Quota`] |
+//! | `grant/NAME` | [`crate::ClientGrants`] |
+//! | `exit/GROUP` | [`crate::GroupExit`] |
+//! | `grants` | which change of these two was the last |
 //! | `sum/GATEWAY` | [`Sum`] |
 //! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
@@ -66,6 +69,9 @@ pub struct GatewayRecord {
     /// It takes no sessions.
     #[serde(default)]
     pub draining: bool,
+    /// Exits that lead nowhere there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
 }
 
 /// Who serves a client.
@@ -122,6 +128,8 @@ pub(crate) enum About<'a> {
     Serving(&'a str),
     Usage(&'a str, &'a str),
     Quota(&'a str),
+    Grant(&'a str),
+    GroupExit(&'a str),
     /// It stands among those, and has no name of theirs.
     Odd,
     Other,
@@ -165,6 +173,16 @@ impl Keys {
         format!("{}quota/{client}", self.0)
     }
 
+    pub(crate) fn grant(&self, client: &str) -> String {
+        format!("{}grant/{client}", self.0)
+    }
+    pub(crate) fn group_exit(&self, group: &str) -> String {
+        format!("{}exit/{group}", self.0)
+    }
+    pub(crate) fn grants(&self) -> String {
+        format!("{}grants", self.0)
+    }
+
     /// What `key` is about, as far as a copy keeps it.
     pub(crate) fn about<'a>(&self, key: &'a str) -> About<'a> {
         let rest = key.strip_prefix(&self.0);
@@ -176,13 +194,15 @@ impl Keys {
             Some(("gateway", name)) if is_name(name) => About::Gateway(name),
             Some(("serving", name)) if is_name(name) => About::Serving(name),
             Some(("quota", name)) if is_name(name) => About::Quota(name),
+            Some(("grant", name)) if is_name(name) => About::Grant(name),
+            Some(("exit", group)) if is_name(group) => About::GroupExit(group),
             Some(("usage", rest)) => match rest.split_once('/') {
                 Some((client, gateway)) if is_name(client) && is_name(gateway) => {
                     About::Usage(client, gateway)
                 }
                 _ => About::Odd,
             },
-            Some(("client" | "gateway" | "serving" | "quota", _)) => About::Odd,
+            Some(("client" | "gateway" | "serving" | "quota" | "grant" | "exit", _)) => About::Odd,
             _ => About::Other,
         }
     }
@@ -250,8 +270,16 @@ mod tests {
         assert_eq!(keys.about(&keys.serving("a.b")), About::Serving("a.b"));
         assert_eq!(keys.about(&keys.usage("a", "g")), About::Usage("a", "g"));
         assert_eq!(keys.about(&keys.quota("a")), About::Quota("a"));
+        assert_eq!(keys.about(&keys.grant("a")), About::Grant("a"));
+        assert_eq!(keys.about(&keys.group_exit("home")), About::GroupExit("home"));
         assert_eq!(keys.about(&keys.fleet_key()), About::Key);
-        for other in [keys.network(), "/y/key".into(), keys.invite(InviteId([0; 16])), "/y/client/a".into()] {
+        for other in [
+            keys.network(),
+            keys.grants(),
+            "/y/key".into(),
+            keys.invite(InviteId([0; 16])),
+            "/y/client/a".into(),
+        ] {
             assert_eq!(keys.about(&other), About::Other, "{other}");
         }
         for odd in [
@@ -261,6 +289,8 @@ mod tests {
             "/x/usage/a",
             "/x/usage/a/b/c",
             "/x/quota/a/b",
+            "/x/grant/",
+            "/x/exit/a b",
         ] {
             assert_eq!(keys.about(odd), About::Odd, "{odd}");
         }

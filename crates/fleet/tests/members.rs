@@ -326,3 +326,36 @@ fn an_overview_reads_sums_and_not_each_client() {
     let (_a, _) = join(&cluster, "a", 0);
     eventually("a restart sums up anew", || look() == Some((0, 15, 2)));
 }
+
+#[test]
+fn usage_of_who_is_gone_is_deleted_once_it_counts_no_more() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, _) = join(&cluster, "a", 0);
+    invite(&a, "alice", 1);
+    invite(&a, "bob", 2);
+    a.revoke("bob").unwrap();
+    drop(a);
+    let record = |since: &str| {
+        let spent = format!(r#"{{"since":"{since}","bytes":5}}"#);
+        format!(r#"{{"from_client":5,"to_client":0,"day":{spent},"month":{spent}}}"#)
+    };
+    let (old, new) = (record("2025-06-01"), record(&today().to_string()));
+    let gone = [("bob", "a", &old), ("bob", "gone", &old), ("eve", "gone", &old)];
+    // A client that may come in, a quota's period that goes on, a gateway that tidies by itself.
+    let stays = [("alice", "gone", &old), ("bob", "recent", &new), ("bob", "lives", &old)];
+    let key = |client: &str, gateway: &str| format!("/test/fleet/usage/{client}/{gateway}");
+    for (client, gateway, record) in gone.into_iter().chain(stays) {
+        cluster.put(key(client, gateway).as_bytes(), record.as_bytes());
+    }
+    cluster.put(b"/test/fleet/gateway/lives", br#"{"instance":"x","endpoints":[]}"#);
+    let (_a, _) = join(&cluster, "a", 0);
+    for (client, gateway, _) in gone {
+        eventually("it is deleted", || cluster.value(&key(client, gateway)).is_none());
+    }
+    for (client, gateway, _) in stays {
+        assert!(cluster.value(&key(client, gateway)).is_some(), "{client} at {gateway}");
+    }
+}

@@ -9,6 +9,8 @@
 //! ```
 
 mod common;
+#[path = "fleet/granted.rs"]
+mod granted;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -135,8 +137,8 @@ struct World {
 }
 
 impl World {
-    fn new() -> World {
-        let (topology, states) = (Topology::new().unwrap(), States::new("fleet"));
+    fn new(name: &str) -> World {
+        let (topology, states) = (Topology::new().unwrap(), States::new(name));
         let [client, hub, g1, g2, server] =
             ["client", "hub", "g1", "g2", "server"].map(|name| topology.namespace(name).unwrap());
         let link = |to: &Namespace, there: &str, ours: &str, theirs: &str, hubs: &str| {
@@ -315,16 +317,21 @@ impl World {
     }
 }
 
+/// Root, and etcd; a test without them is skipped.
+fn can() -> bool {
+    let has_etcd = Command::new("etcd").arg("--version").output().is_ok();
+    if !has_etcd {
+        ropewalk_skip::skip("needs etcd (Debian: etcd-server)");
+    }
+    root() && has_etcd
+}
+
 #[test]
 fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
-    if !root() {
+    if !can() {
         return;
     }
-    if Command::new("etcd").arg("--version").output().is_err() {
-        ropewalk_skip::skip("needs etcd (Debian: etcd-server)");
-        return;
-    }
-    let world = World::new();
+    let world = World::new("fleet");
     let mut etcd = world.etcd();
     let mut gateways = [1, 2].map(|n| Some(world.serve(n, &[])));
     for gateway in gateways.iter_mut().flatten() {
@@ -482,7 +489,14 @@ fn commands_that_ask_the_store_keep_what_it_says_to_themselves() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let store = format!("etcd://{}/fleet", listener.local_addr().unwrap());
-    for words in [["clients"].as_slice(), &["revoke", "x"], &["quota", "list"], &["invite", "x"], &["top"]] {
+    for words in [
+        ["clients"].as_slice(),
+        &["revoke", "x"],
+        &["quota", "list"],
+        &["exit", "list"],
+        &["invite", "x"],
+        &["top"],
+    ] {
         let process = user.start(&[words, &["--store", &store]].concat());
         let mut asked = None;
         eventually(&format!("{words:?} asks the store"), || {

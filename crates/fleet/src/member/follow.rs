@@ -84,6 +84,7 @@ fn take_over(shared: &Arc<Shared>, mut copy: Copy, asked: Instant) {
         state.contact = Instant::now();
         state.told = (copy.revision, asked);
         state.forget_sum();
+        copy.version = copy.version.max(state.copy.version) + 1;
         std::mem::swap(&mut state.copy, &mut copy);
         state.confirm();
         contradicted(&mut state, &shared.name)

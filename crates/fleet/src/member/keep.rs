@@ -132,6 +132,7 @@ async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
             endpoints: reach.endpoints,
             tls: reach.tls,
             draining: state.draining,
+            lacks: state.lacks.clone(),
         });
         let is_late = state.true_at.elapsed() >= BEAT && state.told.1.elapsed() >= BEAT;
         // Whether a watch that was silent works now shows only when it has something to bring.

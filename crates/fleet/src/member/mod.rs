@@ -7,7 +7,8 @@
 //!                        ▲        │
 //!        watch: follow ──┘        ├──▶ work: claims, serving, usage
 //!                                 ├──▶ keep: the lease, the gateway's record
-//!                                 └──▶ compact: etcd's history
+//!                                 ├──▶ compact: etcd's history
+//!                                 └──▶ tidy: usage of who is gone
 //! ```
 //!
 //! The state is locked for microseconds, by both. Nothing of the data loop waits for the store.
@@ -16,9 +17,11 @@ mod begin;
 mod claims;
 mod compact;
 mod follow;
+mod grants;
 mod keep;
 mod quotas;
 mod state;
+mod tidy;
 mod work;
 
 use crate::address::StoreAddress;
@@ -27,6 +30,7 @@ use crate::etcd::{Etcd, StoreError, TlsFiles};
 use crate::ledger::{Ledger, LedgerError};
 use crate::pool::Pool;
 use crate::record::{Usage, is_name};
+pub use grants::{GrantsHere, GrantsVersion};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::{Deserialize, Serialize};
 pub use state::Reach;
@@ -287,6 +291,7 @@ impl Member {
             return;
         };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
+        state.moves += 1;
         state.mine.insert(name, Mine { key: *device, inside, written: Written::Fresh });
         self.shared.work.notify_one();
     }
@@ -299,6 +304,7 @@ impl Member {
         let searched = || state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.as_str());
         let name = state.copy.name_of(device).filter(is_it).or_else(searched);
         let Some(name) = name.map(str::to_owned) else { return };
+        state.moves += 1;
         if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
             state.left.push((name, revision));
         }
@@ -433,6 +439,7 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
         };
         all.push(format!("the store was restored from a backup, or is another than before, {since}: revoke again whom you revoked since the backup"));
     }
+    all.extend(grants::lacking(&state.copy));
     let age = state.true_at.elapsed();
     if reachable && (age >= OLD || state.is_dumb) {
         let why = state.blind.as_ref().map_or(String::new(), |why| format!(" ({why})"));
@@ -472,6 +479,7 @@ async fn run(shared: &Arc<Shared>) {
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
         tokio::spawn(compact::compact(Arc::clone(shared))),
+        tokio::spawn(tidy::tidy(Arc::clone(shared))),
     ];
     let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
     for task in tasks {

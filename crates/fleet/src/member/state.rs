@@ -68,6 +68,10 @@ pub(super) struct State {
     pub sum: Option<Usage>,
     pub sum_written: Option<Sum>,
     pub draining: bool,
+    /// Exits that lead nowhere here.
+    pub lacks: Vec<String>,
+    /// How often a client came or went.
+    pub moves: u64,
     pub reach: Option<Reach>,
     /// When the store was last heard.
     pub contact: Instant,
@@ -112,6 +116,8 @@ impl State {
             sum: None,
             sum_written: None,
             draining: false,
+            lacks: Vec::new(),
+            moves: 0,
             reach: None,
             contact: Instant::now(),
             true_at: Instant::now(),

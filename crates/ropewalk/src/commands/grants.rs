@@ -1,7 +1,7 @@
 //! `ropewalk forward`, `group`, `limit` and `exit`: what a gateway grants to its clients.
 
 use super::invite::lock;
-use crate::cli::{Which, interface};
+use crate::cli::{StoreArgs, Which, interface};
 use crate::config::BitRate;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
@@ -47,6 +47,8 @@ pub(crate) enum ForwardCommand {
         masquerade: bool,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Stop forwarding a port
     Remove {
@@ -57,6 +59,8 @@ pub(crate) enum ForwardCommand {
         port: NonZeroU16,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// List forwarded ports
     List(ListArgs),
@@ -82,6 +86,8 @@ pub(crate) enum GroupCommand {
         clients: Vec<String>,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Remove devices from a group, or the group
     Remove {
@@ -91,6 +97,8 @@ pub(crate) enum GroupCommand {
         clients: Vec<String>,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// List groups
     List(ListArgs),
@@ -119,6 +127,8 @@ pub(crate) enum LimitCommand {
         up: Option<BitRate>,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Remove a device's cap
     Remove {
@@ -126,6 +136,8 @@ pub(crate) enum LimitCommand {
         client: String,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// List caps
     List(ListArgs),
@@ -158,6 +170,8 @@ pub(crate) enum ExitCommand {
         global6: bool,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Let it leave as the gateway's own
     Remove {
@@ -168,6 +182,8 @@ pub(crate) enum ExitCommand {
         group: bool,
         #[command(flatten)]
         state: Which,
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// List exits
     List(ListArgs),
@@ -178,6 +194,8 @@ pub(crate) enum ExitCommand {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub state: Which,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -191,15 +209,15 @@ fn protocol() -> impl TypedValueParser<Value = Protocol> {
 /// `ropewalk forward`.
 pub(super) fn forward(args: ForwardArgs) -> anyhow::Result<()> {
     match args.command {
-        ForwardCommand::Add { client, protocol, port, to, masquerade, state } => {
+        ForwardCommand::Add { client, protocol, port, to, masquerade, state, store } => {
             let to = to.unwrap_or(port);
-            change(&state, Change::ForwardAdd(Forward { client, protocol, port, to, masquerade }))
+            change(&state, &store, Change::ForwardAdd(Forward { client, protocol, port, to, masquerade }))
         }
-        ForwardCommand::Remove { protocol, port, state } => {
-            change(&state, Change::ForwardRemove { protocol, port })
+        ForwardCommand::Remove { protocol, port, state, store } => {
+            change(&state, &store, Change::ForwardRemove { protocol, port })
         }
         ForwardCommand::List(args) => {
-            let forwards = granted(&args.state)?.forwards;
+            let forwards = granted(&args)?.forwards;
             let line = |f: &Forward| {
                 let how = if f.masquerade { "  (masqueraded)" } else { "" };
                 format!("{} {:<5}  {} port {}{how}", f.protocol.name(), f.port, f.client, f.to)
@@ -212,12 +230,14 @@ pub(super) fn forward(args: ForwardArgs) -> anyhow::Result<()> {
 /// `ropewalk group`.
 pub(super) fn group(args: GroupArgs) -> anyhow::Result<()> {
     match args.command {
-        GroupCommand::Add { group, clients, state } => change(&state, Change::GroupAdd { group, clients }),
-        GroupCommand::Remove { group, clients, state } => {
-            change(&state, Change::GroupRemove { group, clients })
+        GroupCommand::Add { group, clients, state, store } => {
+            change(&state, &store, Change::GroupAdd { group, clients })
+        }
+        GroupCommand::Remove { group, clients, state, store } => {
+            change(&state, &store, Change::GroupRemove { group, clients })
         }
         GroupCommand::List(args) => {
-            let groups = granted(&args.state)?.groups;
+            let groups = granted(&args)?.groups;
             let lines = groups.iter().map(|(name, members)| {
                 let members: Vec<&str> = members.iter().map(String::as_str).collect();
                 format!("{name}  {}", members.join(" "))
@@ -230,12 +250,14 @@ pub(super) fn group(args: GroupArgs) -> anyhow::Result<()> {
 /// `ropewalk limit`.
 pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
     match args.command {
-        LimitCommand::Set { client, down, up, state } => {
-            change(&state, Change::LimitSet { client, limit: Limit { down, up } })
+        LimitCommand::Set { client, down, up, state, store } => {
+            change(&state, &store, Change::LimitSet { client, limit: Limit { down, up } })
         }
-        LimitCommand::Remove { client, state } => change(&state, Change::LimitRemove { client }),
+        LimitCommand::Remove { client, state, store } => {
+            change(&state, &store, Change::LimitRemove { client })
+        }
         LimitCommand::List(args) => {
-            let limits = granted(&args.state)?.limits;
+            let limits = granted(&args)?.limits;
             let rate = |r: Option<BitRate>| r.map_or_else(|| "no cap".into(), |r| r.to_string());
             let lines =
                 limits.iter().map(|(name, l)| format!("{name}  down {}  up {}", rate(l.down), rate(l.up)));
@@ -248,14 +270,16 @@ pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
 pub(super) fn exit(args: ExitArgs) -> anyhow::Result<()> {
     let whose = |name, group| if group { Whose::Group(name) } else { Whose::Client(name) };
     match args.command {
-        ExitCommand::Set { name, interface, group, global6, state } => {
-            change(&state, Change::ExitSet { whose: whose(name, group), exit: Exit { interface, global6 } })
-        }
-        ExitCommand::Remove { name, group, state } => {
-            change(&state, Change::ExitRemove { whose: whose(name, group) })
+        ExitCommand::Set { name, interface, group, global6, state, store } => change(
+            &state,
+            &store,
+            Change::ExitSet { whose: whose(name, group), exit: Exit { interface, global6 } },
+        ),
+        ExitCommand::Remove { name, group, state, store } => {
+            change(&state, &store, Change::ExitRemove { whose: whose(name, group) })
         }
         ExitCommand::List(args) => {
-            let exits = granted(&args.state)?.exits;
+            let exits = granted(&args)?.exits;
             let clients = exits.clients.iter().map(|(name, exit)| (Whose::Client(name.clone()), exit));
             let groups = exits.groups.iter().map(|(name, exit)| (Whose::Group(name.clone()), exit));
             let lines = clients.chain(groups).map(|(whose, exit)| {
@@ -267,8 +291,12 @@ pub(super) fn exit(args: ExitArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Makes a change at the running gateway, or on its files.
-fn change(state: &Which, change: Change) -> anyhow::Result<()> {
+/// Makes a change in the store, at the running gateway, or on its files.
+fn change(state: &Which, store: &StoreArgs, change: Change) -> anyhow::Result<()> {
+    if let Some(store) = store.settings()? {
+        eprintln!("{}", store.change_grants(&change)?);
+        return Ok(());
+    }
     let state = state.find()?;
     if let Some(mut daemon) = Line::try_open(&StateDir::existing(&state)?)? {
         if let Response::Done { said } = daemon.ask(&Request::Grant { change })? {
@@ -298,8 +326,11 @@ fn change(state: &Which, change: Change) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn granted(state: &Which) -> anyhow::Result<Grants> {
-    let state = state.find()?;
+fn granted(args: &ListArgs) -> anyhow::Result<Grants> {
+    if let Some(store) = args.store.settings()? {
+        return store.grants();
+    }
+    let state = args.state.find()?;
     let dir = StateDir::existing(&state)?;
     if let Some(mut daemon) = Line::try_open(&dir)? {
         return match daemon.ask(&Request::Grants {})? {
@@ -307,6 +338,7 @@ fn granted(state: &Which) -> anyhow::Result<Grants> {
             other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
         };
     }
+    dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default().check_own()?;
     Ok(dir.read_json(FILE)?.unwrap_or_default())
 }
 

@@ -215,6 +215,7 @@ impl Role for Gateway {
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
                 self.clients.went(&client);
+                self.keeper.went(&self.name(&client));
                 self.audit.note(Entry::new("left").client(&self.name(&client)).detail(why));
                 running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {

@@ -1,5 +1,6 @@
 //! The client registry as the engine and the control socket share it.
 
+use super::grants::{Change, Circumstances};
 use crate::config::RoutedSubnets;
 use crate::report::fleet::FleetStatus;
 use crate::state::StateDir;
@@ -9,7 +10,7 @@ use crate::store::{Directory, Reach, Store};
 use ipnet::IpNet;
 use jiff::civil::Date;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_fleet::{Account, Quota, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, Usage};
 use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -117,6 +118,26 @@ impl SharedClients {
     /// Gives a client a quota, or takes it; returns when it will outlast this process.
     pub(crate) fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()> {
         self.store.set_quota(client, quota)
+    }
+
+    /// What a fleet grants, where that is other than at the version `known`.
+    pub(crate) fn grants(&self, known: Option<GrantsVersion>) -> Option<GrantsHere> {
+        self.store.grants(known)
+    }
+
+    /// Changes what a fleet grants; returns what there is to say when the store has it.
+    pub(crate) fn change_grants(&self, change: Change, here: Circumstances) -> anyhow::Result<String> {
+        self.store.change_grants(change, here)
+    }
+
+    /// By these exits nothing leaves here, for the others of a fleet to know.
+    pub(crate) fn lacks(&self, exits: Vec<String>) {
+        self.store.lacks(exits);
+    }
+
+    /// Who may come in, with the addresses inside alone.
+    pub(crate) fn inside_of_all(&self) -> Vec<KnownClient> {
+        self.store.inside_of_all()
     }
 
     /// What clients have used since the last call.

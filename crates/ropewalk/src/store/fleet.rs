@@ -3,6 +3,7 @@
 use super::{Reach, Store};
 use crate::daemon::entropy;
 use crate::exit::{Code, failure};
+use crate::gateway::grants::{Change, Circumstances, Grants, check_in_fleet, client_inside, judge_in_fleet};
 use crate::report::fleet::FleetStatus;
 use crate::report::quota::QuotaStatus;
 use crate::state::clients::KnownClient;
@@ -11,9 +12,10 @@ use anyhow::Context;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
-    Account, Copy, Etcd, Evict, GatewayRecord, Join, JoinError, Ledger, LedgerError, Member, Quota, Standing,
-    StoreAddress, StoreError, TlsFiles, Usage, today,
+    Account, Copy, Etcd, Evict, FleetGrants, GatewayRecord, GrantsHere, GrantsVersion, Join, JoinError,
+    Ledger, LedgerError, Member, Quota, Standing, StoreAddress, StoreError, TlsFiles, Usage, today,
 };
+use ropewalk_net::setup::Protocol;
 use ropewalk_session::{
     ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
     TLS_ENDPOINTS_MAX, Token, TokenError,
@@ -95,6 +97,24 @@ impl StoreSettings {
         self.ask(async |ledger| ledger.set_quota(client, quota).await)
     }
 
+    /// What the fleet grants.
+    pub(crate) fn grants(&self) -> anyhow::Result<Grants> {
+        self.ask(async |ledger| Ok(Grants::of_fleet(&ledger.grants().await?)))
+    }
+
+    /// Changes what the fleet grants; returns what there is to say.
+    pub(crate) fn change_grants(&self, change: &Change) -> anyhow::Result<String> {
+        let gateways: Vec<GatewayRecord> = self.ask(async |ledger| ledger.gateways().await)?;
+        check_in_fleet(change, &reached(gateways.iter()))?;
+        // What is of one machine is judged there.
+        let here = Circumstances::default();
+        let outcome = self.ask(async |ledger| {
+            let judge = |now: &FleetGrants| judge_in_fleet(change, &here, now);
+            ledger.change_grants(&change.names(), &tag(), judge).await
+        })?;
+        outcome.map(|(said, _)| said)
+    }
+
     /// Who may come in.
     pub(crate) fn clients(&self) -> anyhow::Result<Vec<KnownClient>> {
         self.ask(async |ledger| ledger.read().await.map(|copy| known(&copy)))
@@ -124,6 +144,20 @@ fn said(error: LedgerError) -> anyhow::Error {
         _ => Code::Failure,
     };
     failure(code, error.to_string())
+}
+
+/// By what gateways are reached.
+fn reached<'a>(gateways: impl Iterator<Item = &'a GatewayRecord>) -> Vec<(Protocol, String)> {
+    let of = |g: &GatewayRecord| {
+        let udp = g.endpoints.iter().map(|endpoint| (Protocol::Udp, endpoint.clone()));
+        udp.chain(g.tls.iter().map(|endpoint| (Protocol::Tcp, endpoint.clone()))).collect::<Vec<_>>()
+    };
+    gateways.flat_map(of).collect()
+}
+
+/// Tells a change from all others.
+fn tag() -> String {
+    InviteId::generate(&mut entropy()).0.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// Where the gateways are that take sessions; `first` before the others.
@@ -197,7 +231,7 @@ impl Fleet {
             address: settings.address.clone(),
             tls: settings.tls.clone(),
             name: name.clone(),
-            instance: InviteId::generate(&mut entropy()).0.iter().map(|b| format!("{b:02x}")).collect(),
+            instance: tag(),
             pool,
             new_key: StaticKey::generate(&mut entropy())?,
             evict: Box::new(evict),
@@ -266,6 +300,25 @@ impl Store for Fleet {
 
     fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()> {
         self.member.set_quota(client, quota).map_err(said)
+    }
+
+    fn grants(&self, known: Option<GrantsVersion>) -> Option<GrantsHere> {
+        self.member.grants(known)
+    }
+
+    fn change_grants(&self, change: Change, here: Circumstances) -> anyhow::Result<String> {
+        check_in_fleet(&change, &self.member.read(|copy| reached(copy.gateways().map(|(_, g)| g))))?;
+        let names = change.names();
+        let judge = move |now: &FleetGrants| judge_in_fleet(&change, &here, now);
+        self.member.change_grants(names, tag(), judge).map_err(said)?
+    }
+
+    fn lacks(&self, exits: Vec<String>) {
+        self.member.lacks(exits);
+    }
+
+    fn inside_of_all(&self) -> Vec<KnownClient> {
+        self.member.inside_of_all().iter().map(|(name, inside)| client_inside(name, inside)).collect()
     }
 
     fn drain(&self, draining: bool) {

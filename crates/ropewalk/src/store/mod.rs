@@ -7,11 +7,12 @@ pub(crate) use directory::Directory;
 pub(crate) use fleet::{Fleet, StoreSettings};
 pub(crate) use ropewalk_fleet::Standing;
 
+use crate::gateway::grants::{Change, Circumstances};
 use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::{Account, Quota, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, Usage};
 use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::fmt;
 
@@ -55,6 +56,21 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn accounts(&self, today: Date) -> Vec<Account>;
     /// Gives a client a quota, or takes it; returns when it will outlast this process.
     fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()>;
+    /// What a fleet grants, and to whom of those who are served here; `None` where that is as it was
+    /// at the version `known`, and where there is no fleet.
+    fn grants(&self, _known: Option<GrantsVersion>) -> Option<GrantsHere> {
+        None
+    }
+    /// Changes what a fleet grants; returns what there is to say when the store has it.
+    fn change_grants(&self, _change: Change, _here: Circumstances) -> anyhow::Result<String> {
+        anyhow::bail!("this gateway is of no fleet")
+    }
+    /// By these exits nothing leaves here, for the others of a fleet to know.
+    fn lacks(&self, _exits: Vec<String>) {}
+    /// Who may come in, with the addresses inside alone.
+    fn inside_of_all(&self) -> Vec<KnownClient> {
+        self.known()
+    }
     /// Where the gateways of the fleet are, if it is one: this one first.
     fn reach(&self) -> Option<Reach> {
         None

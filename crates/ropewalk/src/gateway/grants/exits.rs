@@ -210,3 +210,14 @@ pub(super) fn notes(ways: &[Way]) -> Vec<String> {
     };
     ways.iter().filter_map(one).collect()
 }
+
+/// The same in a word each, for other gateways.
+pub(super) fn lacking(ways: &[Way]) -> Vec<String> {
+    let one = |way: &Way| match way.leads {
+        [Some(false), Some(true)] => Some(format!("{} (IPv4)", way.interface)),
+        [Some(true), Some(false)] => Some(format!("{} (IPv6)", way.interface)),
+        leads if leads.contains(&Some(false)) => Some(way.interface.clone()),
+        _ => None,
+    };
+    ways.iter().filter_map(one).collect()
+}

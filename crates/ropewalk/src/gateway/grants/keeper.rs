@@ -4,13 +4,15 @@
 //! None of it happens on the data loop: programs are run, which takes milliseconds. The loop says
 //! that something may have changed, and a thread looks.
 
-use super::exits::{Inside, notes};
+use super::exits::{Inside, lacking, notes};
+use super::shared::{FILE as FLEET_FILE, View};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
 use crate::daemon::{Outbox, RulesLost};
 use crate::exit::{Code, failure};
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
+use crate::state::clients::KnownClient;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_held_back, leave_by};
@@ -91,11 +93,19 @@ struct Notes {
     refused: Option<String>,
     /// Exits that lead nowhere.
     ways: Vec<String>,
+    /// Ports that lead to no client here.
+    ports: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     grants: Grants,
+    /// In a fleet: to whom.
+    view: View,
+    /// In a fleet: ports of clients here at which a program of this machine listens.
+    blocked: BTreeSet<(Protocol, u16)>,
+    /// Exits that lead nowhere.
+    lacking: Vec<String>,
     /// What is in force.
     stands: Option<setup::Grants>,
     /// Which exits are, if that is known.
@@ -126,7 +136,8 @@ impl Keeper {
         loop_: Outbox,
         gateway: Machine,
     ) -> anyhow::Result<Keeper> {
-        let grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
+        let file = if gateway.in_fleet { FLEET_FILE } else { FILE };
+        let grants: Grants = dir.read_json(file)?.unwrap_or_default();
         for f in grants.forwards.iter().filter(|f| gateway.own.contains(&(f.protocol, f.port.get()))) {
             tracing::warn!(
                 client = f.client,
@@ -157,6 +168,13 @@ impl Keeper {
         }
     }
 
+    /// A client has gone: what it is granted in a fleet goes with it. For the data loop.
+    pub(crate) fn went(&self, client: &str) {
+        if self.shared.gateway.in_fleet {
+            self.came(client);
+        }
+    }
+
     /// Somebody may have changed the firewall: all is to be put in force again. For the data loop.
     pub(crate) fn again(&self) {
         self.shared.anew.store(true, Relaxed);
@@ -166,22 +184,20 @@ impl Keeper {
     /// What of it does not work now. For the data loop.
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = self.shared.notes();
-        notes.refused.iter().chain(&notes.ways).cloned().collect()
+        notes.refused.iter().chain(&notes.ways).chain(&notes.ports).cloned().collect()
     }
 
     /// What is granted.
     pub(crate) fn granted(&self) -> Grants {
-        self.shared.lock().grants.clone()
+        match self.shared.clients.grants(None) {
+            Some(fleet) => Grants::of_fleet(&fleet.grants),
+            None => self.shared.lock().grants.clone(),
+        }
     }
 
     /// Changes what is granted, for good: first on the disk, then in force.
     pub(crate) fn change(&self, change: Change) -> anyhow::Result<String> {
         let shared = &*self.shared;
-        if shared.gateway.in_fleet {
-            let words =
-                "a gateway of a fleet grants nothing to single clients yet: they may be at another gateway";
-            return Err(failure(Code::Usage, words));
-        }
         if shared.gateway.device.is_none() {
             return Err(failure(
                 Code::Usage,
@@ -189,13 +205,18 @@ impl Keeper {
             ));
         }
         let here = Circumstances {
-            clients: shared.clients.known(),
+            // In a fleet the store says who is known.
+            clients: if shared.gateway.in_fleet { Vec::new() } else { shared.clients.known() },
             taken: shared.gateway.own.iter().copied().chain(listening()).collect(),
             all_joined: shared.gateway.all_joined,
             device: shared.gateway.device.iter().map(|(name, _)| name.clone()).collect(),
             interfaces: interfaces(),
-            lets_nobody_out: shared.gateway.closed == [true; 2],
+            // In a fleet another gateway may let them.
+            lets_nobody_out: shared.gateway.closed == [true; 2] && !shared.gateway.in_fleet,
         };
+        if shared.gateway.in_fleet {
+            return shared.change_in_fleet(change, here);
+        }
         let mut state = shared.lock();
         let before = state.grants.clone();
         let said = state.grants.change(change, &here)?;
@@ -212,6 +233,11 @@ impl Keeper {
 
     /// Takes all that a client was granted: it is revoked, or its name is another's now.
     pub(crate) fn forget(&self, client: &str) -> anyhow::Result<()> {
+        if self.shared.gateway.in_fleet {
+            // It went from the store with its client, and the copy of that says so soon.
+            let _ = self.wake.try_send(());
+            return Ok(());
+        }
         let mut state = self.shared.lock();
         let had = state.grants.forget(client);
         if !had && !state.is_unwritten && !state.waits() {
@@ -246,6 +272,9 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
                 } else {
+                    if shared.gateway.in_fleet && shared.is_other(&state) {
+                        shared.enforce(&mut state, false, ask);
+                    }
                     // It is noted, and looked again.
                     let _ = shared.look_for_ways(&mut state);
                 }
@@ -266,7 +295,8 @@ impl Shared {
     }
 
     fn write(&self, state: &mut State) -> anyhow::Result<()> {
-        let written = self.dir.write_json(FILE, &state.grants);
+        let file = if self.gateway.in_fleet { FLEET_FILE } else { FILE };
+        let written = self.dir.write_json(file, &state.grants);
         state.is_unwritten = written.is_err();
         written
     }
@@ -284,18 +314,86 @@ impl Shared {
     /// Puts what is granted in force, where it is not, or `anew`. The engine joins clients only
     /// while the firewall says which.
     fn put(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
-        let translated = self.translate(anew);
-        let all = if self.gateway.in_fleet {
-            translated
-        } else {
-            // Each is in force though the other may not be.
-            let exits = translated.and_then(|()| self.put_exits(state, anew));
-            self.put_grants(state, anew, tell).and(exits)
-        };
+        if self.gateway.in_fleet {
+            self.follow(state);
+        }
+        // Each is in force though the other may not be.
+        let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
+        let all = self.put_grants(state, anew, tell).and(exits);
         state.refused = all.is_err().then(Instant::now);
         let note = |error| format!("what is granted to clients is not in force: {error:#}");
         self.notes().refused = all.as_ref().err().map(note);
         all
+    }
+
+    /// Changes what the fleet grants. What this gateway cannot put in force another may.
+    fn change_in_fleet(&self, change: Change, here: Circumstances) -> anyhow::Result<String> {
+        let said = self.clients.change_grants(change, here)?;
+        self.enforce(&mut self.lock(), false, ask);
+        match &self.notes().refused {
+            Some(why) => Ok(format!("{said}; but at this gateway {why}")),
+            None => Ok(said),
+        }
+    }
+
+    /// The fleet grants something else than when it was looked last, or serves others here.
+    fn is_other(&self, state: &State) -> bool {
+        self.clients.grants(state.view.version).is_some() || self.blocked(state) != state.blocked
+    }
+
+    /// Takes over what the fleet grants now.
+    fn follow(&self, state: &mut State) {
+        if let Some(new) = self.clients.grants(state.view.version) {
+            // Before a restart any may have led from here.
+            let view = &state.view;
+            let led = |f: &super::Forward| view.version.is_none() || view.serves(&f.client);
+            let grants = state.grants.followed_by(Grants::of_fleet(&new.grants), led);
+            if grants != state.grants {
+                state.grants = grants;
+                if let Err(error) = self.write(state) {
+                    tracing::error!("{error:#}: connections through ports may outlast a restart");
+                }
+            }
+            state.view = View::new(&new);
+        }
+        state.blocked = self.blocked(state);
+        let notes = self.port_notes(state);
+        self.notes().ports = notes;
+    }
+
+    /// Ports that are to lead to clients here for the first time, where a program of this machine
+    /// listens: it may not have been there when somebody else gave the port away.
+    fn blocked(&self, state: &State) -> BTreeSet<(Protocol, u16)> {
+        let stand = state.stands.iter().flat_map(|g| &g.forwards);
+        let stand: BTreeSet<(Protocol, u16)> = stand.map(|f| (f.protocol, f.port)).collect();
+        let here = state.grants.forwards.iter().filter(|f| state.view.serves(&f.client));
+        let mut ports: BTreeSet<(Protocol, u16)> = here.map(|f| (f.protocol, f.port.get())).collect();
+        ports.retain(|port| !stand.contains(port) && !self.gateway.own.contains(port));
+        if !ports.is_empty() {
+            let taken = listening();
+            ports.retain(|port| taken.contains(port));
+        }
+        ports
+    }
+
+    /// Ports of clients here that lead nowhere, in sentences.
+    fn port_notes(&self, state: &State) -> Vec<String> {
+        let here = state.grants.forwards.iter().filter(|f| state.view.serves(&f.client));
+        let words = |f: &super::Forward| {
+            let port = (f.protocol, f.port.get());
+            let whose = match (self.gateway.own.contains(&port), state.blocked.contains(&port)) {
+                (true, _) => "it is this gateway's own",
+                (_, true) => "a program of this machine listens there",
+                _ => return None,
+            };
+            Some(format!("{} port {} does not lead to {}: {whose}", f.protocol.name(), f.port, f.client))
+        };
+        here.filter_map(words).collect()
+    }
+
+    /// Whose addresses forwards, groups and caps are for.
+    fn served(&self, state: &State) -> Vec<KnownClient> {
+        if self.gateway.in_fleet { state.view.here.clone() } else { self.clients.known() }
     }
 
     /// By which addresses clients are seen, where somebody may have flushed the firewall.
@@ -319,9 +417,17 @@ impl Shared {
     /// By which interface clients leave.
     fn put_exits(&self, state: &mut State, anew: bool) -> anyhow::Result<()> {
         let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
-        let (clients, behind, global) = (&self.clients.known(), self.clients.networks(), self.gateway.global);
-        let inside = Inside { device, clients, networks, behind, global };
-        let wanted = state.grants.exits_by_addresses(&inside, state.exits.as_ref());
+        let (behind, global) = (self.clients.networks(), self.gateway.global);
+        let wanted = |clients: &[KnownClient]| {
+            let inside = Inside { device, clients, networks, behind, global };
+            state.grants.exits_by_addresses(&inside, state.exits.as_ref())
+        };
+        let wanted = match self.gateway.in_fleet {
+            // Who has no exit counts only where somebody's address is not known yet.
+            true => Some(wanted(&state.view.all)).filter(|exits| exits.known.is_none()),
+            false => None,
+        }
+        .unwrap_or_else(|| wanted(&self.clients.inside_of_all()));
         if state.exits.as_ref() == Some(&wanted) && !anew {
             return Ok(());
         }
@@ -339,6 +445,7 @@ impl Shared {
     fn look_for_ways(&self, state: &mut State) -> anyhow::Result<()> {
         let Some(exits) = state.exits.as_ref().filter(|exits| !exits.is_empty()) else {
             self.notes().ways.clear();
+            self.tell_lacking(state, Vec::new());
             return Ok(());
         };
         let found = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -353,14 +460,35 @@ impl Shared {
         if found.is_err() && before != now {
             tracing::error!("{}", now.concat());
         }
-        found.map(drop)
+        found.map(|ways| self.tell_lacking(state, lacking(&ways)))
+    }
+
+    /// Tells the fleet by which exits nothing leaves here, where that is news.
+    fn tell_lacking(&self, state: &mut State, exits: Vec<String>) {
+        if state.lacking != exits {
+            state.lacking.clone_from(&exits);
+            self.clients.lacks(exits);
+        }
     }
 
     /// The rest.
     fn put_grants(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
         let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
-        let (clients, behind) = (self.clients.known(), self.clients.networks());
-        let mut wanted = state.grants.by_addresses(device, &clients, behind, &self.gateway.own);
+        let (clients, behind) = (self.served(state), self.clients.networks());
+        let closed = &self.gateway.own | &state.blocked;
+        let mut wanted = state.grants.by_addresses(device, &clients, behind, &closed);
+        if self.gateway.in_fleet {
+            // Of clients elsewhere: what led from here a moment ago, or before a restart, ends.
+            let withdrawn = |e: &(Protocol, u16, u16)| {
+                state.grants.ended.iter().any(|own| (own.protocol, own.port.get(), own.to.get()) == *e)
+            };
+            let stood = |e: &(Protocol, u16, u16)| {
+                let stands = state.stands.as_ref();
+                stands.is_none_or(|s| s.forwards.iter().any(|f| (f.protocol, f.port, f.to) == *e))
+            };
+            wanted.ended.retain(|e| withdrawn(e) || stood(e));
+            wanted.groups.retain(|members| members.len() > 1);
+        }
         if self.gateway.all_joined {
             wanted.groups.clear();
         }

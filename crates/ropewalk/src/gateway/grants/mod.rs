@@ -7,11 +7,13 @@
 
 mod exits;
 mod keeper;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use exits::{Exit, Given, Whose};
 pub(crate) use keeper::{Keeper, Machine, SharedJournal, interfaces, listening};
+pub(crate) use shared::{check as check_in_fleet, client as client_inside, judge as judge_in_fleet};
 
 use crate::config::BitRate;
 use crate::exit::{Code, failure};

@@ -7,6 +7,7 @@ mod paths;
 mod queue;
 mod resolver;
 mod settings;
+mod targets;
 mod uplinks;
 
 pub(crate) use hindered::TlsOptions;
@@ -259,7 +260,11 @@ impl Client {
     fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) {
         let other = self.other();
         for uplink in &mut self.uplinks {
+            let is_aside = uplink.is_aside(path);
             if uplink.on_state(running, path, state, now) {
+                if is_aside && state != State::Active {
+                    break;
+                }
                 tracing::info!(path = %uplink.name, state = state.name(), "path");
                 let name = uplink.name.to_string();
                 running

@@ -279,7 +279,10 @@ fn by_daemon(status: &Snapshot) -> Vec<Finding> {
     let mut all = Vec::new();
     for peer in &status.peers {
         all.push(session(peer));
-        all.extend(peer.paths.iter().map(path));
+        let narrow: Vec<&Path> = peer.paths.iter().filter(|p| peer.is_beside_tls(p)).collect();
+        let is_narrow = |p: &Path| narrow.iter().any(|other| other.name == p.name);
+        let told = peer.paths.iter().filter(|p| !peer.is_beside_tls(p));
+        all.extend(told.map(|p| path(p, is_narrow(p))));
     }
     let without = status.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?)));
     all.extend(without.map(|(name, why)| {
@@ -302,14 +305,16 @@ fn session(peer: &Peer) -> Finding {
     Finding::failed("gateway", "not connected", advice)
 }
 
-fn path(path: &Path) -> Finding {
+/// One path; `is_narrow` if one by UDP beside it is too narrow.
+fn path(path: &Path, is_narrow: bool) -> Finding {
     let name = format!("path {}", path.name);
     let remote = path.remote.map_or_else(String::new, |r| format!(" to {r}"));
     let rtt = path.rtt_ms.map_or_else(String::new, |ms| format!(", {ms:.0} ms"));
     let found = format!("{}{remote}{rtt}, MTU {} measured", path.state, path.mtu);
     match path.state.as_str() {
         "active" if path.carrier == "tls" => {
-            Finding::warning(name, format!("UDP blocked, TLS works: {found}"), BY_ITSELF)
+            let why = if is_narrow { "UDP does not pass packets of 1280 bytes" } else { "UDP blocked" };
+            Finding::warning(name, format!("{why}, TLS works: {found}"), BY_ITSELF)
         }
         "active" => Finding::ok(name, found),
         "suspect" => Finding::warning(name, found, "it is silent just now; look again"),

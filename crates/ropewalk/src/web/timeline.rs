@@ -102,8 +102,8 @@ impl Timeline {
                 self.add(at, "plain", format!("{peer} disconnected: {why}"));
             }
             What::Exhausted { name } => self.add(at, "bad", format!("{name} has used its allowance up")),
-            What::Carrier { name, carrier } if carrier == "tls" => {
-                self.add(at, "plain", format!("{name} goes by TLS: UDP does not pass"));
+            What::Carrier { name, carrier, why } if carrier == "tls" => {
+                self.add(at, "plain", format!("{name} goes by TLS: {why}"));
             }
             What::Carrier { name, .. } => self.add(at, "good", format!("{name} goes by UDP again")),
             What::Portal { name, at: page } => {

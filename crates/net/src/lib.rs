@@ -35,6 +35,7 @@ pub mod links;
 pub mod monitor;
 pub mod mptcp;
 pub mod nat;
+pub mod nat64;
 mod netlink;
 mod nft;
 pub mod peer;

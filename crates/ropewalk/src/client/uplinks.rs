@@ -17,7 +17,8 @@ use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
-use ropewalk_net::links::{Link, route_via};
+use ropewalk_net::links::Link;
+use ropewalk_net::nat64::{self, Prefix};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::udp::{Options, UdpSocket};
 use ropewalk_session::Endpoint;
@@ -74,6 +75,8 @@ pub(crate) struct Uplink {
     pub asked_for: bool,
     link: Option<Link>,
     targets: Targets,
+    /// How its network translates to IPv4; `None` before anybody has said so.
+    nat64: Option<Vec<Prefix>>,
     attempts: Vec<Attempt>,
     /// The attempt that was answered, by its path.
     chosen: Option<u8>,
@@ -104,6 +107,7 @@ impl Uplink {
         };
         Uplink {
             targets: Targets::new(endpoints),
+            nat64: None,
             name,
             settings,
             left: None,
@@ -225,6 +229,21 @@ impl Uplink {
         self.retarget(now);
     }
 
+    /// An uplink with IPv6 alone asks how its network translates to endpoints with IPv4.
+    pub(crate) fn ask_nat64(&self, resolver: &Resolver) {
+        if self.link.as_ref().is_some_and(nat64::is_wanted) && self.targets.known().any(|a| a.is_ipv4()) {
+            resolver.ask_nat64(&self.name.interface);
+        }
+    }
+
+    /// Its network's name servers have answered, or not.
+    pub(crate) fn on_nat64(&mut self, prefixes: Option<&[Prefix]>, now: Time) {
+        if prefixes.is_some() || self.nat64.is_none() {
+            self.nat64 = Some(prefixes.unwrap_or_default().to_vec());
+            self.retarget(now);
+        }
+    }
+
     /// The interface as it is now; `None` if there is none.
     pub(crate) fn on_link(&mut self, running: &mut Running, link: Option<&Link>, now: Time) {
         let replaced = match (&self.link, link) {
@@ -252,10 +271,7 @@ impl Uplink {
             self.targets.retarget(|_| None);
             return;
         };
-        let way = |a: SocketAddr| {
-            let leads = link.speaks(a.ip()) && matches!(route_via(link.index, a.ip()), Ok(Some(_)));
-            leads.then_some(a)
-        };
+        let way = |a: SocketAddr| nat64::way(link, self.nat64.as_deref().unwrap_or_default(), a);
         self.hindered.retarget(way, now);
         if self.targets.retarget(|a| way(a).filter(|_| self.hindered.allows_udp())) {
             self.next = now;
@@ -277,9 +293,14 @@ impl Uplink {
         if self.targets.reached().next().is_some() || !self.hindered.allows_udp() {
             return None;
         }
-        self.targets.known_as_words().map(|known| {
-            format!("interface {name} has no route to {known}: give it one, or leave the interface out")
-        })
+        let known = self.targets.known_as_words()?;
+        if nat64::is_wanted(link) && self.targets.known().all(|a| a.is_ipv4()) {
+            // Its name servers may still say how it translates.
+            let words =
+                format!("interface {name} has IPv6 alone, and its network names no NAT64 for {known}");
+            return self.nat64.is_some().then_some(words);
+        }
+        Some(format!("interface {name} has no route to {known}: give it one, or leave the interface out"))
     }
 
     /// Starts and ends attempts as time goes by. `true` if an attempt was started.
@@ -298,6 +319,7 @@ impl Uplink {
         }
         if now >= self.ask_again {
             self.resolve(resolver, now);
+            self.ask_nat64(resolver);
             self.retarget(now);
         }
         self.complain();

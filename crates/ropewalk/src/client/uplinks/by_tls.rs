@@ -124,6 +124,7 @@ impl Uplink {
 
     /// What was found out of the network does not hold any more.
     pub(super) fn begin_anew(&mut self, running: &mut Running) {
+        self.nat64 = None;
         if let Some(id) = self.hindered.reset() {
             running.close_stream(id);
         }

@@ -1,16 +1,36 @@
-//! The resolver of a client, through systemd-resolved (`resolvectl(1)`).
+//! The resolver of a client, through systemd-resolved (`resolvectl(1)`), and name servers that are
+//! asked by one interface.
 
-use std::net::IpAddr;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use rustix::net::{RecvFlags, SendFlags};
 use serde::{Deserialize, Serialize};
+use smoltcp::wire::{
+    DnsFlags, DnsOpcode, DnsPacket, DnsQueryType, DnsQuestion, DnsRcode, DnsRecord, DnsRecordData, DnsRepr,
+};
 
 use crate::command::Tool;
-use crate::setup::{Change, Journal, SetupError};
+use crate::poll::{Events, Interest, Poller};
+use crate::setup::{Change, Journal, MARK, SetupError};
+use crate::udp::{Options, UdpSocket};
 
 const RESOLVECTL: Tool = Tool { program: "resolvectl", purpose: "--dns", package: "systemd-resolved" };
 /// resolved keeps its state here while it runs.
 const STATE: &str = "/run/systemd/resolve";
+/// Where name servers stand without it (`resolv.conf(5)`).
+const SERVERS: &str = "/etc/resolv.conf";
+/// Name servers that are asked, each so often, and how long each time is waited.
+const MOST_SERVERS: usize = 2;
+const TRIES: usize = 2;
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Records of an answer that are read.
+const MOST_RECORDS: u16 = 32;
+/// The longest answer without extensions (RFC 1035 §4.2.1), bytes, and room to spare.
+const ROOM: usize = 1232;
 
 /// What is set for a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +70,114 @@ pub fn ask(interface: &str, name: &str) -> Vec<IpAddr> {
             Vec::new()
         }
     }
+}
+
+/// The IPv6 addresses that the name servers of an interface's network say `name` has; `None` if
+/// nobody answered within some seconds.
+pub fn ask_servers(interface: &str, name: &str) -> Option<Vec<Ipv6Addr>> {
+    let by_resolved = if Path::new(STATE).exists() { ask(interface, name) } else { Vec::new() };
+    if !by_resolved.is_empty() {
+        let six = by_resolved.into_iter().filter_map(|ip| match ip {
+            IpAddr::V6(six) => Some(six),
+            IpAddr::V4(_) => None,
+        });
+        return Some(six.collect());
+    }
+    let servers = servers(&std::fs::read_to_string(SERVERS).ok()?, interface);
+    servers.into_iter().find_map(|server| match query(interface, server, name) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            tracing::debug!(interface, %server, name, %error, "a name server did not answer");
+            None
+        }
+    })
+}
+
+/// The first name servers of `resolv.conf` that may be asked by `interface`.
+fn servers(text: &str, interface: &str) -> Vec<IpAddr> {
+    let lines = text.lines().filter_map(|l| l.trim().strip_prefix("nameserver")?.split_whitespace().next());
+    // An address of the link alone may name its interface; the socket is that interface's.
+    let own = lines.filter_map(|word| match word.split_once('%') {
+        Some((address, zone)) => address.parse().ok().filter(|_| zone == interface),
+        None => word.parse().ok(),
+    });
+    own.take(MOST_SERVERS).collect()
+}
+
+/// Asks one name server; one on this machine is asked by no interface.
+fn query(interface: &str, server: IpAddr, name: &str) -> io::Result<Vec<Ipv6Addr>> {
+    let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let device = (!server.is_loopback()).then_some(interface);
+    let at = Options::at(SocketAddr::new(any, 0));
+    let options = Options { device, mark: Some(MARK), buffer_bytes: 64 << 10, ..at };
+    // A mark needs rights that whoever asks may not have.
+    let socket = UdpSocket::open(&options).or_else(|_| UdpSocket::open(&Options { mark: None, ..options }));
+    let socket = socket.map_err(io::Error::other)?;
+    rustix::net::connect(&socket, &SocketAddr::new(server, 53))?;
+    let (poller, mut events) = (Poller::new()?, Events::new(1));
+    poller.add(&socket, 0, Interest::Read)?;
+    let id = RandomState::new().build_hasher().finish() as u16;
+    let (question, mut room) = (encoded(name), [0; ROOM]);
+    for _ in 0..TRIES {
+        rustix::net::send(&socket, &asked(id, &question), SendFlags::empty())?;
+        let until = Instant::now() + PATIENCE;
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            poller.wait(&mut events, Some(left))?;
+            let length = match rustix::net::recv(&socket, &mut room[..], RecvFlags::empty()) {
+                Ok((length, _)) => length.min(ROOM),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if let Some(found) = answered(&room[..length], id, &question) {
+                return found;
+            }
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// A name as labels (RFC 1035 §3.1).
+fn encoded(name: &str) -> Vec<u8> {
+    let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
+    name.split('.').flat_map(label).chain([0]).collect()
+}
+
+fn asked(id: u16, name: &[u8]) -> Vec<u8> {
+    let query = DnsRepr {
+        transaction_id: id,
+        opcode: DnsOpcode::Query,
+        flags: DnsFlags::RECURSION_DESIRED,
+        question: DnsQuestion { name, type_: DnsQueryType::Aaaa },
+    };
+    let mut bytes = vec![0; query.buffer_len()];
+    query.emit(&mut DnsPacket::new_unchecked(&mut bytes[..]));
+    bytes
+}
+
+/// The IPv6 addresses in an answer; `None` if it is not the answer to this question.
+fn answered(bytes: &[u8], id: u16, name: &[u8]) -> Option<io::Result<Vec<Ipv6Addr>>> {
+    let packet = DnsPacket::new_checked(bytes).ok()?;
+    let (mut rest, question) = DnsQuestion::parse(packet.payload()).ok()?;
+    let is_own = packet.transaction_id() == id
+        && packet.flags().contains(DnsFlags::RESPONSE)
+        && question.type_ == DnsQueryType::Aaaa
+        && question.name.eq_ignore_ascii_case(name);
+    match packet.rcode() {
+        _ if !is_own => return None,
+        DnsRcode::NoError | DnsRcode::NXDomain => {}
+        other => return Some(Err(io::Error::other(format!("it refuses: {other:?}")))),
+    }
+    let mut found = Vec::new();
+    for _ in 0..packet.answer_record_count().min(MOST_RECORDS) {
+        let Ok((after, record)) = DnsRecord::parse(rest) else { break };
+        rest = after;
+        if let DnsRecordData::Other(DnsQueryType::Aaaa, data) = record.data
+            && let Ok(octets) = <[u8; 16]>::try_from(data)
+        {
+            found.push(octets.into());
+        }
+    }
+    Some(Ok(found))
 }
 
 /// `NAME: ADDRESS -- link: IFACE`, further addresses below the first.
@@ -107,6 +235,39 @@ mod tests {
             ["192.0.2.1".parse::<IpAddr>().unwrap(), "2001:db8::1".parse().unwrap()]
         );
         assert_eq!(addresses(""), Vec::<IpAddr>::new());
+    }
+
+    #[test]
+    fn servers_of_a_file_are_those_that_an_interface_may_ask() {
+        let text = "# by hand\nsearch lan\nnameserver fe80::1%wan2\nnameserver fe80::2%wan1\nnameserver x\n  nameserver 2001:db8::53\nnameserver 192.0.2.53\n";
+        let six = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(servers(text, "wan1"), [six("fe80::2"), six("2001:db8::53")]);
+        assert_eq!(servers("", "wan1"), Vec::<IpAddr>::new());
+    }
+
+    #[test]
+    fn an_answer_is_read_and_another_is_none() {
+        let name = encoded("ipv4only.arpa");
+        let question = asked(7, &name);
+        assert_eq!(question[12..], *b"\x08ipv4only\x04arpa\0\0\x1c\0\x01");
+        assert!(answered(&question, 7, &name).is_none(), "a question");
+        let mut answer = question.clone();
+        (answer[2], answer[7]) = (0x81, 2);
+        let record = |kind: u8, data: &[u8]| {
+            [&[0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 60, 0, data.len() as u8], data].concat()
+        };
+        let six: Ipv6Addr = "64:ff9b::192.0.0.170".parse().unwrap();
+        answer.extend(record(5, b"\x01x\0"));
+        answer.extend(record(0x1c, &six.octets()));
+        assert_eq!(answered(&answer, 7, &name).unwrap().unwrap(), [six]);
+        assert!(answered(&answer, 8, &name).is_none(), "another's");
+        assert!(answered(&answer, 7, &encoded("ipv4only.example")).is_none());
+        for length in 0..answer.len() {
+            let found = answered(&answer[..length], 7, &name);
+            assert!(found.is_none_or(|found| found.unwrap().is_empty()), "{length}: cut off");
+        }
+        answer[3] = 5;
+        assert!(answered(&answer, 7, &name).unwrap().is_err(), "refused");
     }
 
     #[test]

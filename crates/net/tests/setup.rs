@@ -288,6 +288,47 @@ fn what_a_killed_process_left_is_taken_back() {
 }
 
 #[test]
+fn forwarding_stays_on_until_the_last_bond_that_needs_it_ends() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let (client, second) = (&world.client, State::new(&world.world));
+    let before = fingerprint(client);
+    let forwards = |ns: &Netns| ns.run("sysctl", "-n net.ipv4.ip_forward net.ipv6.conf.all.forwarding");
+    let begin = |ns: &Netns, state: &State| {
+        ns.inside(|| {
+            let (mut journal, left) = Journal::open(state).unwrap();
+            assert_eq!(left, 0);
+            forwarding(&mut journal, true, true).unwrap();
+            // Asked for again, as after a reload, it is noted once.
+            forwarding(&mut journal, true, true).unwrap();
+            journal
+        })
+    };
+    let end = |ns: &Netns, journal: Journal| ns.inside(|| journal.restore().unwrap());
+    for order in [[0, 1], [1, 0]] {
+        let mut both = [begin(client, &world.state), begin(client, &second)].map(Some);
+        assert_eq!(forwards(client).split_whitespace().collect::<Vec<_>>(), ["1", "1"]);
+        end(client, both[order[0]].take().unwrap());
+        assert_eq!(forwards(client).split_whitespace().collect::<Vec<_>>(), ["1", "1"], "the other needs it");
+        end(client, both[order[1]].take().unwrap());
+        assert_eq!(forwards(client).split_whitespace().collect::<Vec<_>>(), ["0", "0"]);
+        // Who came first was the one that told the interfaces to listen on; that is no harm.
+        client.run("sysctl", "-qw net.ipv6.conf.va.accept_ra=1 net.ipv6.conf.wa.accept_ra=1");
+    }
+    assert_eq!(fingerprint(client), before);
+    // What the administrator has switched on stays, and another namespace is another machine.
+    client.run("sysctl", "-qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
+    let (first, other) = (begin(client, &world.state), begin(&world.world, &second));
+    end(client, first);
+    assert_eq!(forwards(client).split_whitespace().collect::<Vec<_>>(), ["1", "1"]);
+    assert_eq!(forwards(&world.world).split_whitespace().collect::<Vec<_>>(), ["1", "1"]);
+    end(&world.world, other);
+    assert_eq!(forwards(&world.world).split_whitespace().collect::<Vec<_>>(), ["0", "0"]);
+}
+
+#[test]
 fn journals_of_another_boot_or_namespace_are_forgotten() {
     if !root() {
         return;

@@ -301,3 +301,89 @@ fn an_ordinary_reverse_proxy_passes_it() {
     flow.goes_on("with another certificate");
     flow.ends_whole();
 }
+
+/// The network passes no longer packets in either direction, nor says so; TCP passes if its
+/// segments are short from the beginning.
+fn narrow(lab: &Paths) {
+    let table = |own: &str, syn: &str| {
+        format!(
+            "nft 'table inet narrow {{ chain p {{ type filter hook prerouting priority -300; iifname wan1 udp {own} 4500 meta length > 1200 drop; {syn} }}\n}}'"
+        )
+    };
+    let syn = "iifname wan1 tcp dport 443 tcp flags & (syn | ack) == syn tcp option maxseg size > 1100 drop;";
+    lab.gateway.shell(&table("dport", syn)).unwrap();
+    lab.client.shell(&table("sport", "")).unwrap();
+}
+
+fn widen(lab: &Paths) {
+    for end in [&lab.gateway, &lab.client] {
+        end.shell("nft delete table inet narrow").unwrap();
+    }
+}
+
+#[test]
+fn an_only_path_that_is_too_narrow_goes_by_tls_until_it_is_wide_enough() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("hindered-narrow"));
+    narrow(&lab);
+    let _gateway = serve(&lab, &states, &TLS);
+    let token = invite(&states, "alice");
+    let _client = up(&lab, &states, &token, &["--path", "wan1"]);
+    eventually("by TLS", || carriers(&states) == ["wan1 tls"]);
+    assert!(pings(&lab.client));
+    let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
+    flow.goes_on("over TLS");
+    let status = ropewalk(&["status", "--state", &states.of("client")]).1;
+    assert!(status.contains("wan1 goes by TLS: packets of 1280 bytes do not pass by UDP"), "{status}");
+    let found = ropewalk(&["doctor", "--state", &states.of("client")]).1;
+    assert!(found.contains("UDP does not pass packets of 1280 bytes, TLS works"), "{found}");
+    assert_eq!(found.matches("path wan1").count(), 1, "one line: {found}");
+    // The stream breaks: it comes again, and the narrow path is not taken for a way meanwhile.
+    lab.gateway.shell("nft 'table inet cut { chain i { type filter hook input priority 0; tcp dport 443 reject with tcp reset; }\n}'").unwrap();
+    eventually("the stream is gone", || carriers(&states).is_empty());
+    lab.gateway.shell("nft delete table inet cut").unwrap();
+    eventually("by TLS again", || carriers(&states) == ["wan1 tls"]);
+    flow.goes_on("over TLS again");
+    widen(&lab);
+    eventually("UDP again", || carriers(&states) == ["wan1 udp"]);
+    flow.goes_on("over UDP");
+    eventually("the stream is closed", || json(&states, "gateway")["tls"]["streams"] == 0);
+    flow.ends_whole();
+}
+
+#[test]
+fn a_narrow_interface_goes_by_tls_and_a_wide_one_never_tries_it() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("hindered-mtu"));
+    lab.gateway
+        .shell("nft 'table inet count { chain i { type filter hook input priority 0; tcp dport 443 tcp flags & (syn | ack) == syn counter; }\n}'")
+        .unwrap();
+    let tries = || lab.gateway.shell("nft list table inet count").unwrap();
+    let _gateway = serve(&lab, &states, &TLS);
+    let token = invite(&states, "alice");
+    let mut client = up(&lab, &states, &token, &["--path", "wan1"]);
+    let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
+    flow.goes_on("over a wide path");
+    // Longer than UDP is waited for before TLS is tried, and than three probes of the MTU take.
+    std::thread::sleep(Duration::from_secs(6));
+    flow.ends_whole();
+    assert_eq!(carriers(&states), ["wan1 udp"]);
+    assert!(tries().contains("counter packets 0 "), "{}", tries());
+    client.stop();
+    lab.client.ip(&["link set wan1 mtu 1200"]).unwrap();
+    let mut client = up(&lab, &states, &token, &["--path", "wan1"]);
+    eventually("by TLS", || carriers(&states) == ["wan1 tls"]);
+    assert!(pings(&lab.client) && !tries().contains("counter packets 0 "));
+    client.stop();
+    // Without a way by TLS it is said, once and in one line.
+    let mut client = up(&lab, &states, &token, &["--path", "wan1", "--tls", "off"]);
+    eventually("it is said", || {
+        let status = ropewalk(&["status", "--state", &states.of("client")]).1;
+        status.contains("wan1: packets of 1280 bytes do not pass by UDP, and TLS is switched off")
+    });
+    client.stop();
+}

@@ -1,9 +1,7 @@
 //! How many handshakes a gateway starts per second, altogether and for one source.
 
-use core::time::Duration;
-
 use super::ResponderConfig;
-use ropewalk_time::Time;
+use ropewalk_time::{Bucket, Rate, Time};
 
 /// Places in the table of sources. Two sources that share a place share its rate until the next cookie secret.
 const SOURCES: usize = 1024;
@@ -25,36 +23,6 @@ pub struct Backlog {
     pub proven: usize,
     /// Of others.
     pub unproven: usize,
-}
-
-/// A token bucket as one point in time: each token taken moves that point on by the time a token takes to come, and
-/// there is one to take while the point is at most a burst ahead of now.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket(Time);
-
-/// Tokens per time and how many may be taken at once.
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    interval: Duration,
-    burst: Duration,
-}
-
-impl Rate {
-    fn new(per_second: u32, burst: u32) -> Rate {
-        let interval = Duration::from_secs(1) / per_second.max(1);
-        Rate { interval, burst: interval * burst.max(1) }
-    }
-}
-
-impl Bucket {
-    fn take(&mut self, rate: Rate, now: Time) -> bool {
-        let next = self.0.max(now) + rate.interval;
-        let free = next.since(now) <= rate.burst;
-        if free {
-            self.0 = next;
-        }
-        free
-    }
 }
 
 /// The limits of one gateway.
@@ -84,24 +52,27 @@ impl Load {
 
     /// Whether a handshake of anybody may start; `false` means that the gateway is under load.
     pub(super) fn admit(&mut self, backlog: Backlog, now: Time) -> bool {
-        backlog.unproven < UNPROVEN_MAX && self.open.take(self.rate, now)
+        backlog.unproven < UNPROVEN_MAX && self.open.take(self.rate, now).is_ok()
     }
 
     /// Whether a handshake may start whose sender has a cookie and whose address has this `hash`.
     pub(super) fn admit_proven(&mut self, hash: u16, backlog: Backlog, now: Time) -> bool {
         let source = &mut self.sources[usize::from(hash) % SOURCES];
-        backlog.proven < PROVEN_MAX && source.take(self.source_rate, now) && self.proven.take(self.rate, now)
+        backlog.proven < PROVEN_MAX
+            && source.take(self.source_rate, now).is_ok()
+            && self.proven.take(self.rate, now).is_ok()
     }
 
     /// Whether somebody may be told that he is refused.
     pub(super) fn refuse(&mut self, now: Time) -> bool {
-        self.refusals.take(Rate::new(REFUSALS, REFUSALS), now)
+        self.refusals.take(Rate::new(REFUSALS, REFUSALS), now).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::time::Duration;
 
     fn admitted(load: &mut Load, tries: u32, now: Time) -> usize {
         (0..tries).filter(|_| load.admit(Backlog::default(), now)).count()

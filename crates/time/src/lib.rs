@@ -3,6 +3,9 @@
 //! Pure crates never read a clock. A driver hands in [`Time`], and never one smaller than before.
 #![forbid(unsafe_code)]
 
+mod bucket;
+
+pub use bucket::{Bucket, Rate};
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 pub use core::time::Duration;

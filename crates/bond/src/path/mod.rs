@@ -321,7 +321,7 @@ impl Path {
     pub(crate) fn on_received(&mut self, now: Time, datagram: usize, newest: Option<Timestamp>, from: Route) {
         self.heard_at = now;
         let bytes = (datagram + self.overhead()) as u64;
-        self.mtu.on_received(u16::try_from(bytes).unwrap_or(u16::MAX));
+        self.mtu.on_received(now, u16::try_from(bytes).unwrap_or(u16::MAX));
         self.traffic.received += 1;
         self.traffic.received_bytes += bytes;
         self.class.spend(bytes);

@@ -8,6 +8,8 @@ pub(crate) const BASE: u16 = 1280;
 const MAX_PROBES: u8 = 3;
 /// How long after the base was refuted it is tried again: §5.2 leaves that to whoever builds it.
 const RETRY_BASE: Duration = Duration::from_secs(5);
+/// The same where packets as long come the other way: the way was mended, perhaps.
+const RETRY_HEARD: Duration = Duration::from_millis(500);
 /// §5.1.1 PMTU_RAISE_TIMER.
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// Sizes closer than this are not worth another probe.
@@ -157,7 +159,10 @@ impl Mtu {
     }
 
     /// A packet of `size` bytes came the other way: one larger than this end thought possible is worth a try.
-    pub(crate) fn on_received(&mut self, size: u16) {
+    pub(crate) fn on_received(&mut self, now: Time, size: u16) {
+        if size >= BASE && self.is_too_narrow() {
+            self.next = self.next.min(now + RETRY_HEARD);
+        }
         let size = size.min(JUMBO);
         if size > self.interface {
             (self.interface, self.ceiling) = (size, size.saturating_add(1));
@@ -287,13 +292,28 @@ mod tests {
         let mut m = Mtu::new(1500);
         let first = m.poll_probe(Time::ZERO, Duration::ZERO).unwrap();
         m.on_probe_acked(first);
-        m.on_received(1500);
+        m.on_received(Time::ZERO, 1500);
         assert_eq!(m.poll_probe(Time::from_millis(1), Duration::ZERO), None);
-        m.on_received(2290);
+        m.on_received(Time::ZERO, 2290);
         let size = m.poll_probe(Time::from_millis(2), Duration::ZERO).unwrap();
         assert!(m.on_probe_acked(size) && m.current() == 2290);
-        m.on_received(60_000);
+        m.on_received(Time::ZERO, 60_000);
         assert_eq!(m.interface(), JUMBO);
+    }
+
+    #[test]
+    fn a_narrow_path_is_tried_soon_where_long_packets_come_the_other_way_and_no_more_than_that() {
+        let probes = |size: u16| {
+            let mut m = Mtu::new(BASE);
+            let lost = (0..10_000).filter(|ms| {
+                let now = Time::from_millis(*ms);
+                m.on_received(now, size);
+                let probe = m.poll_probe(now, Duration::ZERO);
+                probe.inspect(|size| m.on_probe_lost(now, *size)).is_some()
+            });
+            lost.count()
+        };
+        assert_eq!((probes(BASE - 1), probes(BASE)), (3 + 1, 3 + 19));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, FlockOperation, MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use super::sysctl::Held;
 use super::{Change, SetupError};
 
 const FILE: &str = "changes.json";
@@ -26,6 +27,7 @@ pub struct Journal {
     file: File,
     here: Place,
     changes: Vec<Change>,
+    held: Held,
     /// The file lacks something: it is new, or the disk was full.
     incomplete: bool,
     said_full: bool,
@@ -86,6 +88,7 @@ impl Journal {
             file,
             here,
             changes: left,
+            held: Held::default(),
             incomplete: true,
             said_full: false,
             closed: false,
@@ -100,7 +103,10 @@ impl Journal {
     pub fn make(&mut self, change: Change) -> Result<(), SetupError> {
         self.write(Some(&Entry::Made(change.clone())))?;
         match change.make() {
-            Ok(()) => self.changes.push(change),
+            Ok(()) => {
+                self.held.begin(&change);
+                self.changes.push(change);
+            }
             // It must be struck out: what was in its way may be another bond's, and is not ours to take back.
             Err(error) => {
                 self.write(Some(&Entry::Undone(change)))?;
@@ -130,7 +136,7 @@ impl Journal {
 
     /// Takes one change back early.
     pub fn undo(&mut self, change: &Change) -> Result<(), SetupError> {
-        change.take_back()?;
+        self.held.take_back(change)?;
         self.changes.retain(|c| c != change);
         self.write(Some(&Entry::Undone(change.clone())))
     }
@@ -200,7 +206,7 @@ impl Journal {
         let mut first = None;
         let mut stuck = Vec::new();
         while let Some(change) = self.changes.pop() {
-            if let Err(error) = change.take_back() {
+            if let Err(error) = self.held.take_back(&change) {
                 tracing::warn!(?change, %error, "a change to this machine could not be taken back");
                 first.get_or_insert(error);
                 stuck.push(change);

@@ -1,8 +1,11 @@
 //! Kernel settings under `/proc/sys/net`.
 
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::PathBuf;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, RuleKind};
@@ -41,6 +44,62 @@ impl Sysctl {
         write(&self.key, &self.before)
             .map_err(|e| SetupError::system(format!("setting net/{} to {}", self.key, self.before), e))
     }
+}
+
+/// Which bonds need a machine that forwards: whoever has switched it on holds a lock until he ends,
+/// and the last of them switches it off. The lock is on a file that only who may change the network
+/// can open, and that each network namespace has: `route/flush`, which is never written here.
+#[derive(Debug, Default)]
+pub(super) struct Held(Vec<(&'static str, File)>);
+
+impl Held {
+    /// A change was made.
+    pub(super) fn begin(&mut self, change: &Change) {
+        let Change::Sysctl(sysctl) = change else { return };
+        let Some(name) = lock_of(&sysctl.key).filter(|_| is_switch(&sysctl.key)) else { return };
+        if let Some(file) = open(name).filter(|_| self.0.iter().all(|(other, _)| *other != name))
+            && flock(&file, FlockOperation::LockShared).is_ok()
+        {
+            self.0.push((name, file));
+        }
+    }
+
+    /// Takes a change back, unless another bond needs it.
+    pub(super) fn take_back(&mut self, change: &Change) -> Result<(), SetupError> {
+        let name = if let Change::Sysctl(sysctl) = change { lock_of(&sysctl.key) } else { None };
+        let Some(name) = name else { return change.take_back() };
+        self.0.retain(|(other, _)| *other != name);
+        // Nobody else begins before this is over.
+        let file = open(name);
+        if file.as_ref().is_some_and(is_held) {
+            tracing::debug!(?change, "another bond needs it");
+            return Ok(());
+        }
+        change.take_back()
+    }
+}
+
+/// The lock that goes with a setting, if one does.
+fn lock_of(key: &str) -> Option<&'static str> {
+    match key {
+        "ipv4/ip_forward" => Some("ipv4/route/flush"),
+        _ if is_switch(key) || key.ends_with("/accept_ra") => Some("ipv6/route/flush"),
+        _ => None,
+    }
+}
+
+/// The settings that make a machine forward: 0 or 1.
+fn is_switch(key: &str) -> bool {
+    matches!(key, "ipv4/ip_forward" | "ipv6/conf/all/forwarding")
+}
+
+fn open(lock: &str) -> Option<File> {
+    OpenOptions::new().write(true).open(path(lock)).ok()
+}
+
+/// Whether somebody holds the lock; else nobody else has it until `file` is closed.
+fn is_held(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
 }
 
 /// Lets packets through from one interface to another; a gateway's work.
@@ -139,8 +198,14 @@ pub(super) fn insist(key: &str, value: &str) {
 /// Gives a setting its value, if it has another and is there. One that others set back, or whose
 /// interface went and came, is noted once.
 pub(super) fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
-    match Sysctl::plan(key, after) {
+    let another = |key: &str| is_switch(key) && lock_of(key).and_then(open).is_some_and(|f| is_held(&f));
+    match Sysctl::plan(key.clone(), after) {
         Some(sysctl) => journal.make_again(Change::Sysctl(sysctl)),
+        // Another bond has switched it on, and may end before this one.
+        None if another(&key) => {
+            let (before, after) = ("0".into(), after.into());
+            journal.make_again(Change::Sysctl(Sysctl { key, before, after }))
+        }
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! What anybody may make the thread bear: connections, handshakes in a second, time.
 
-use ropewalk_time::{Duration, Time};
+use ropewalk_time::{Duration, Rate};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Connections at once. A process may have 1024 descriptors where nobody raised that.
@@ -16,8 +16,7 @@ const HALF_OF_ADDRESS: usize = 32;
 /// this: a client has begun by then, and a flood gets 16 handshakes in a second.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// Handshakes in a second, and at once: a tenth of a processor.
-const PER_SECOND: u32 = 100;
-const BURST: u32 = 200;
+pub(super) const HANDSHAKES: Rate = Rate::new(100, 200);
 
 /// From the accepted connection to the stream of datagrams; a client allows the same from when it
 /// connects.
@@ -75,35 +74,6 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Handshakes in time: a bucket that time fills.
-#[derive(Debug)]
-pub(super) struct Rate {
-    left: Duration,
-    at: Time,
-}
-
-/// What one handshake takes from the bucket.
-const ONE: Duration = Duration::from_millis(1000 / PER_SECOND as u64);
-
-impl Rate {
-    pub(super) fn new(now: Time) -> Rate {
-        Rate { left: ONE * BURST, at: now }
-    }
-
-    /// Takes one; else says when there will be one.
-    pub(super) fn take(&mut self, now: Time) -> Result<(), Time> {
-        let passed = now.since(std::mem::replace(&mut self.at, now));
-        self.left = (self.left + passed).min(ONE * BURST);
-        match self.left.checked_sub(ONE) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(now + (ONE - self.left)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,23 +114,5 @@ mod tests {
         assert_eq!(admit(address(7), of_one(63, None).chain(of_one(1, OLD))), Verdict::ReplaceOwn);
         let another = std::iter::once((address(8), OLD));
         assert_eq!(admit(address(7), of_one(32, YOUNG).chain(another)), Verdict::Refuse);
-    }
-
-    #[test]
-    fn a_flood_of_handshakes_gets_its_share() {
-        let mut now = Time::from_millis(1000);
-        let mut rate = Rate::new(now);
-        let until = now + Duration::from_secs(10);
-        let mut taken = 0;
-        while now < until {
-            match rate.take(now) {
-                Ok(()) => taken += 1,
-                Err(at) => {
-                    assert!(at > now);
-                    now = at;
-                }
-            }
-        }
-        assert!((BURST + PER_SECOND * 10 - 5..=BURST + PER_SECOND * 10 + 5).contains(&taken), "{taken}");
     }
 }

@@ -53,6 +53,9 @@ pub struct Target {
     pub device: Option<String>,
     /// The mark for policy routing ([`crate::setup::MARK`]).
     pub mark: Option<u32>,
+    /// The way passes no packets of 1280 bytes, and whether it says so by ICMP is not known:
+    /// segments are short from the beginning.
+    pub is_narrow: bool,
 }
 
 /// Why a connection is over.

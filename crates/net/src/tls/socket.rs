@@ -46,6 +46,10 @@ pub(super) fn listen(at: SocketAddr) -> Result<TcpListener, OpenError> {
     Ok(TcpListener::from(fd))
 }
 
+/// Bytes of a segment on a way that is too narrow for datagrams, both ways: what TCP takes where
+/// nobody says anything (RFC 9293 §3.7.1, MSS of IPv4).
+const NARROW: libc::c_int = 536;
+
 /// Begins to connect.
 pub(super) fn connect(target: &Target) -> io::Result<TcpStream> {
     let family = if target.remote.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
@@ -56,6 +60,9 @@ pub(super) fn connect(target: &Target) -> io::Result<TcpStream> {
     }
     if let Some(mark) = target.mark {
         set_int(&fd, libc::SOL_SOCKET, libc::SO_MARK, mark as libc::c_int)?;
+    }
+    if target.is_narrow {
+        set_int(&fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, NARROW)?;
     }
     match rustix::net::connect(&fd, &target.remote) {
         Ok(()) | Err(Errno::INPROGRESS) => {}

@@ -1,13 +1,13 @@
 //! The thread that does all of TLS, and the loop's end of it.
 
 use super::conn::Conn;
-use super::limits::{self, Rate, Verdict};
+use super::limits::{self, Verdict};
 use super::pipe::{Full, Inbox, News, Outgoing};
 use super::{Ended, FIRST, Identity, Target, identity, socket};
 use crate::clock;
 use crate::poll::{Events, Interest, Poller, Ready, Waker};
 use crate::udp::OpenError;
-use ropewalk_time::{Duration, Time};
+use ropewalk_time::{Bucket, Duration, Time};
 use rustls::ClientConfig;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -209,7 +209,7 @@ struct Thread {
     accept_at: Option<Time>,
     identity: Option<Identity>,
     client: Option<Arc<ClientConfig>>,
-    rate: Rate,
+    handshakes: Bucket,
     conns: BTreeMap<u32, Conn>,
     /// The connection that was resumed last.
     resumed: u32,
@@ -236,7 +236,7 @@ impl Thread {
             accept_at: None,
             identity,
             client: None,
-            rate: Rate::new(now),
+            handshakes: Bucket::default(),
             conns: BTreeMap::new(),
             resumed: 0,
             room: vec![0; ROOM].into(),
@@ -354,7 +354,7 @@ impl Thread {
             match listener.accept() {
                 Ok((stream, remote)) => {
                     if self.admit(stream, remote, now)
-                        && let Err(later) = self.rate.take(now)
+                        && let Err(later) = self.handshakes.take(limits::HANDSHAKES, now)
                     {
                         return self.rest(later);
                     }

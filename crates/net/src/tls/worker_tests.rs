@@ -17,7 +17,8 @@ fn gateway() -> (Tls, SocketAddr) {
 
 fn client(at: SocketAddr) -> (Tls, u32) {
     let mut tls = Tls::start(Listeners::default(), None).unwrap();
-    let target = Target { remote: at, host: "gw.example.org:443".into(), device: None, mark: None };
+    let target =
+        Target { remote: at, host: "gw.example.org:443".into(), device: None, mark: None, is_narrow: false };
     let id = tls.connect(target);
     (tls, id)
 }
@@ -228,7 +229,13 @@ fn many_half_open_connections_leave_room_for_a_client() {
         heard.look(&mut tls);
         if heard.over().is_some() {
             heard.news.clear();
-            id = tls.connect(Target { remote: at, host: "x".into(), device: None, mark: None });
+            id = tls.connect(Target {
+                remote: at,
+                host: "x".into(),
+                device: None,
+                mark: None,
+                is_narrow: false,
+            });
         }
         assert!(Instant::now() < until, "{:?}", heard.news);
         std::thread::sleep(Duration::from_millis(20));

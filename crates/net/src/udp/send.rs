@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use super::control::{Control, Name, packet_info};
 use super::error::{PathError, SendError};
 use super::socket::{UdpSocket, last_error};
+use crate::clock;
 
 /// The most datagrams in one batch (the kernel's `UDP_MAX_SEGMENTS` before 6.9).
 pub const MAX_SEGMENTS: usize = 64;
@@ -38,7 +39,7 @@ impl UdpSocket {
     /// means that none went.
     ///
     /// Where the interface refuses batches (`EIO`, `EINVAL`), single datagrams go to that address
-    /// from then on.
+    /// for five minutes.
     pub fn send(&mut self, transmit: &Transmit<'_>) -> Result<usize, SendError> {
         let size = transmit.segment_size;
         if size == 0 || size > MAX_BATCH_BYTES {
@@ -63,16 +64,21 @@ impl UdpSocket {
 
     fn send_batch(&mut self, batch: &Transmit<'_>) -> Result<usize, SendError> {
         let single = batch.data.len() <= batch.segment_size;
-        if !single && !self.gso.is_for(batch.to.ip()) {
+        if !single && !self.gso.is_for(batch.to.ip(), clock::now) {
             return self.send_singly(batch);
         }
         match self.send_message(batch, !single) {
-            Ok(()) => Ok(batch.data.len()),
+            Ok(()) => {
+                if !single {
+                    self.gso.accept(batch.to.ip());
+                }
+                Ok(batch.data.len())
+            }
             // EIO: the interface cannot do checksums, so not batches either. EINVAL: that, or segments above
             // the MTU, or a source address that is gone. Single datagrams tell which.
             Err(Errno::IO | Errno::INVAL) if !single => {
                 let sent = self.send_singly(batch)?;
-                self.gso.refuse(batch.to.ip());
+                self.gso.refuse(batch.to.ip(), clock::now());
                 Ok(sent)
             }
             Err(e) => Err(explain(e, batch)),

@@ -83,8 +83,8 @@ impl UdpSocket {
         self.local
     }
 
-    /// Whether batches leave in one piece (UDP GSO). Turns `false` when the ways to many addresses
-    /// refuse them.
+    /// Whether batches leave in one piece (UDP GSO). `false` for some minutes when the ways to many
+    /// addresses refuse them.
     pub fn has_gso(&self) -> bool {
         self.gso.is_available()
     }

@@ -6,8 +6,12 @@
 //!        ▲                          └─ failed: again after a backoff                              │
 //!        └───────────── UDP is answered: chosen, the stream is closed ◀── a probe by UDP now and then
 //! ```
+//!
+//! A path by UDP that is too narrow is answered and carries nothing: TLS is tried at once, and the
+//! narrow path stays beside it, since its own probes of the base MTU tell when it is wide enough.
 
 use super::resolver::Resolver;
+use super::targets::Targets;
 use crate::config::TlsMode;
 use crate::roam::portal;
 use ropewalk_net::tls::Ended;
@@ -27,7 +31,9 @@ pub(super) const PROBE_PATIENCE: Duration = Duration::from_secs(4);
 const WORKED: Duration = Duration::from_secs(60);
 /// Between two questions whether there is a portal.
 const PORTAL_AGAIN: Duration = Duration::from_secs(30);
-/// The beginning of what is said where UDP is not to be tried.
+/// The beginning of what is said where UDP is answered and carries no data.
+const NARROW: &str = "packets of 1280 bytes do not pass by UDP";
+/// The same where UDP is not to be tried.
 const ONLY: &str = "only TLS is allowed (`up.tls`, `--tls`)";
 /// Longer than this and a stream on which the gateway does not answer makes room for another.
 pub(super) const STREAM_PATIENCE: Duration = Duration::from_secs(10);
@@ -45,9 +51,9 @@ pub(crate) struct TlsOptions {
 #[derive(Debug, Default)]
 pub(super) struct Hindered {
     mode: TlsMode,
-    endpoints: Vec<(Endpoint, Vec<SocketAddr>)>,
-    targets: Vec<(SocketAddr, String)>,
-    turn: usize,
+    targets: Targets,
+    /// UDP is answered, and does not pass the base MTU (RFC 8899 §5.1.2).
+    narrow: bool,
     /// Since when UDP has been tried in vain.
     silent: Option<Time>,
     /// When UDP was answered last.
@@ -76,7 +82,7 @@ impl Hindered {
         };
         Hindered {
             mode: options.mode,
-            endpoints: endpoints.iter().map(|e| (e.clone(), Vec::new())).collect(),
+            targets: Targets::new(endpoints),
             backoff: BACKOFF[0],
             probe_gap: PROBE[0],
             ..Hindered::default()
@@ -90,26 +96,17 @@ impl Hindered {
 
     /// Asks for the addresses of its endpoints.
     pub(super) fn resolve(&mut self, resolver: &Resolver, interface: &str) {
-        for (endpoint, addresses) in &mut self.endpoints {
-            if let Some(address) = resolver.ask(endpoint, interface) {
-                *addresses = vec![address];
-            }
-        }
+        self.targets.resolve(resolver, interface);
     }
 
     /// A name was resolved.
     pub(super) fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr]) {
-        for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint) {
-            *addresses = found.to_vec();
-        }
+        self.targets.on_resolved(endpoint, found);
     }
 
     /// The interface, or its routes, changed: what was found out may not hold any more.
-    pub(super) fn retarget(&mut self, reaches: impl Fn(&SocketAddr) -> bool, now: Time) {
-        let all = self.endpoints.iter().flat_map(|(e, found)| found.iter().map(|a| (*a, host(e))));
-        let targets: Vec<_> = all.filter(|(a, _)| reaches(a)).collect();
-        if targets != self.targets {
-            (self.targets, self.turn) = (targets, 0);
+    pub(super) fn retarget(&mut self, way: impl Fn(SocketAddr) -> Option<SocketAddr>, now: Time) {
+        if self.targets.retarget(way) {
             (self.next, self.backoff) = (now, BACKOFF[0]);
             (self.next_probe, self.probe_gap) = (now, PROBE[0]);
         }
@@ -118,6 +115,7 @@ impl Hindered {
     /// Everything begins anew; returns the connection that is not wanted any more.
     pub(super) fn reset(&mut self) -> Option<u32> {
         (self.silent, self.answered, self.last, self.portal, self.probe) = (None, None, None, None, None);
+        self.narrow = false;
         (self.next, self.backoff) = (Time::ZERO, BACKOFF[0]);
         (self.next_probe, self.probe_gap) = (Time::ZERO, PROBE[0]);
         self.pending.take()
@@ -128,10 +126,26 @@ impl Hindered {
         self.silent.get_or_insert(now);
     }
 
+    /// UDP is answered on a path that is too narrow for data.
+    pub(super) fn on_narrow(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.narrow, true) {
+            (self.next, self.backoff) = (now, BACKOFF[0]);
+        }
+    }
+
+    /// Why UDP does not do.
+    pub(super) fn in_vain(&self) -> &'static str {
+        match (self.allows_udp(), self.narrow) {
+            (false, _) => ONLY,
+            (_, true) => NARROW,
+            (_, false) => "no answer by UDP",
+        }
+    }
+
     /// UDP is answered; returns the connection that is not wanted any more.
     pub(super) fn on_udp(&mut self, now: Time) -> Option<u32> {
         self.answered = Some(now);
-        (self.silent, self.portal, self.last) = (None, None, None);
+        (self.silent, self.portal, self.last, self.narrow) = (None, None, None, false);
         self.pending.take()
     }
 
@@ -147,15 +161,18 @@ impl Hindered {
 
     /// Where to connect to now, if at all.
     pub(super) fn target(&mut self, now: Time) -> Option<(SocketAddr, String)> {
-        let waits = self.allows_udp() && self.silent.is_none_or(|since| now.since(since) < PATIENCE);
-        if waits || self.pending.is_some() || now < self.next {
+        if !self.is_in_vain(now) && self.allows_udp() || self.pending.is_some() || now < self.next {
             return None;
         }
-        let at = self.turn.checked_rem(self.targets.len())?;
-        self.turn = at + 1;
-        let target = self.targets.get(at).cloned();
-        self.tried = target.as_ref().map(|(remote, _)| *remote);
-        target
+        let (remote, endpoint) = self.targets.take(|_| true)?;
+        let host = host(endpoint);
+        self.tried = Some(remote);
+        Some((remote, host))
+    }
+
+    /// UDP was tried for long enough, or is known not to do.
+    fn is_in_vain(&self, now: Time) -> bool {
+        self.narrow || self.silent.is_some_and(|since| now.since(since) >= PATIENCE)
     }
 
     /// Another gateway is looked for: the next is tried at once.
@@ -193,12 +210,7 @@ impl Hindered {
     }
 
     /// Looks for a portal where nothing is answered; returns where one wants a browser to go, once.
-    pub(super) fn look_for_portal(
-        &mut self,
-        interface: &str,
-        endpoints: &[(Endpoint, Vec<SocketAddr>)],
-        now: Time,
-    ) -> Option<String> {
+    pub(super) fn look_for_portal(&mut self, interface: &str, by_udp: &Targets, now: Time) -> Option<String> {
         if let Some(found) = self.probe.as_ref().and_then(portal::Redirect::poll) {
             self.probe = None;
             let is_new = found.is_some() && self.portal.is_none();
@@ -206,14 +218,14 @@ impl Hindered {
             return self.portal.clone().filter(|_| is_new);
         }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
-        let gateway = endpoints.iter().flat_map(|(_, found)| found).next();
+        let gateway = by_udp.known().next();
         if let Some(gateway) =
             gateway.filter(|_| is_silent && self.probe.is_none() && now >= self.next_portal)
         {
             self.next_portal = now + PORTAL_AGAIN;
-            let own = endpoints.iter().map(|(e, _)| e).chain(self.endpoints.iter().map(|(e, _)| e));
+            let own = by_udp.names().chain(self.targets.names());
             let own = own.filter_map(|e| e.to_string().rsplit_once(':').map(|(host, _)| host.to_owned()));
-            self.probe = Some(portal::Redirect::start(interface, gateway.ip(), own.collect()));
+            self.probe = Some(portal::Redirect::start(interface, gateway, own.collect()));
         }
         None
     }
@@ -223,26 +235,25 @@ impl Hindered {
         if let Some(at) = &self.portal {
             return Some(format!("a captive portal answers here: log in to it with a browser ({at})"));
         }
-        let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
-        if let Some(why) = self.without_tls("the interface").filter(|_| is_silent || !self.allows_udp()) {
-            let in_vain = if self.allows_udp() { "no answer by UDP" } else { ONLY };
+        let is_known = self.is_in_vain(now) || !self.allows_udp();
+        let in_vain = self.in_vain();
+        if let Some(why) = self.without_tls("the interface").filter(|_| is_known) {
             return Some(format!("{in_vain}, and {why}"));
         }
         let at = self.tried.map_or(String::new(), |remote| format!(" at {remote}"));
-        match (&self.last, is_silent) {
-            (Some(why), _) if self.allows_udp() => {
-                Some(format!("the gateway is not reached: no answer by UDP; by TLS{at}, {why}"))
-            }
-            (Some(why), _) => Some(format!("the gateway is not reached: by TLS{at}, {why}")),
-            (None, true) if self.allows_udp() => Some("no answer by UDP; trying TLS".into()),
-            (None, _) => None,
+        match &self.last {
+            Some(why) if !self.allows_udp() => Some(format!("the gateway is not reached: by TLS{at}, {why}")),
+            Some(why) if self.narrow => Some(format!("{in_vain}; by TLS{at}, {why}")),
+            Some(why) => Some(format!("the gateway is not reached: {in_vain}; by TLS{at}, {why}")),
+            None if is_known && self.allows_udp() => Some(format!("{in_vain}; trying TLS")),
+            None => None,
         }
     }
 
     /// Why nothing can be tried at all, where only TLS is allowed. A name that is not resolved yet
     /// may still be.
     pub(super) fn only_in_vain(&self, interface: &str) -> Option<String> {
-        let is_final = self.endpoints.is_empty() || self.endpoints.iter().any(|(_, found)| !found.is_empty());
+        let is_final = self.targets.names().next().is_none() || self.targets.known().next().is_some();
         let why = self.without_tls(interface).filter(|_| is_final && !self.allows_udp())?;
         Some(format!("{ONLY}, and {why}"))
     }
@@ -252,19 +263,19 @@ impl Hindered {
         if self.mode == TlsMode::Off {
             return Some("TLS is switched off (`up.tls`, `--tls`)".into());
         }
-        if self.endpoints.is_empty() {
+        if self.targets.names().next().is_none() {
             return Some("the token names no way by TLS".into());
         }
-        if !self.targets.is_empty() {
+        if self.targets.reached().next().is_some() {
             return None;
         }
-        let known = self.endpoints.iter().flat_map(|(_, found)| found).map(|a| a.ip().to_string());
-        let known: Vec<String> = known.collect();
-        if known.is_empty() {
-            let names: Vec<String> = self.endpoints.iter().map(|(e, _)| e.to_string()).collect();
-            return Some(format!("no address is known of {}, where the gateway has TLS", names.join(" or ")));
-        }
-        Some(format!("{interface} has no route to {}, where the gateway has TLS", known.join(" or ")))
+        Some(self.targets.known_as_words().map_or_else(
+            || {
+                let names: Vec<String> = self.targets.names().map(Endpoint::to_string).collect();
+                format!("no address is known of {}, where the gateway has TLS", names.join(" or "))
+            },
+            |known| format!("{interface} has no route to {known}, where the gateway has TLS"),
+        ))
     }
 }
 
@@ -281,10 +292,10 @@ mod tests {
     fn hindered(mode: TlsMode) -> Hindered {
         let endpoints = vec!["192.0.2.1:443".parse().unwrap(), "192.0.2.2:8443".parse().unwrap()];
         let mut it = Hindered::new(&TlsOptions { mode, endpoints });
-        for (endpoint, found) in &mut it.endpoints {
-            found.push(endpoint.to_string().parse().unwrap());
+        for endpoint in it.targets.names().cloned().collect::<Vec<_>>() {
+            it.on_resolved(&endpoint, &[endpoint.to_string().parse().unwrap()]);
         }
-        it.retarget(|_| true, Time::ZERO);
+        it.retarget(Some, Time::ZERO);
         it
     }
 
@@ -313,6 +324,32 @@ mod tests {
         it.on_connecting(9);
         assert_eq!(it.on_udp(at(108)), Some(9));
         assert_eq!((it.target(at(200)), it.obstacle(at(200))), (None, None));
+    }
+
+    #[test]
+    fn tls_is_tried_at_once_where_udp_is_too_narrow_and_not_any_more_when_it_is_wide() {
+        let mut it = hindered(TlsMode::Auto);
+        assert_eq!(it.on_udp(at(1)), None);
+        assert_eq!((it.target(at(100)), it.obstacle(at(100))), (None, None), "it is wide");
+        it.on_narrow(at(100));
+        assert_eq!(it.obstacle(at(100)).unwrap(), format!("{NARROW}; trying TLS"));
+        assert!(it.target(at(100)).is_some());
+        it.on_connecting(7);
+        assert!(it.settles(7));
+        it.on_failed(Ended::Closed, at(100));
+        it.on_narrow(at(100));
+        assert_eq!(it.target(at(100)), None, "said again, it changes no backoff");
+        let words = it.obstacle(at(101)).unwrap();
+        assert!(words.starts_with(NARROW) && words.contains("closed the connection"), "{words}");
+        assert!(it.target(at(101)).is_some());
+        it.on_connecting(8);
+        assert_eq!(it.on_udp(at(102)), Some(8), "wide enough");
+        assert_eq!((it.target(at(200)), it.obstacle(at(200))), (None, None));
+        let mut off = hindered(TlsMode::Off);
+        off.on_narrow(at(1));
+        assert_eq!(off.target(at(2)), None);
+        let words = off.obstacle(at(2)).unwrap();
+        assert_eq!(words, format!("{NARROW}, and TLS is switched off (`up.tls`, `--tls`)"));
     }
 
     #[test]
@@ -354,7 +391,7 @@ mod tests {
     fn only_tls_that_cannot_be_tried_says_why() {
         let mut it = hindered(TlsMode::Only);
         assert_eq!((it.only_in_vain("interface wan1"), it.obstacle(at(100))), (None, None));
-        it.retarget(|_| false, at(1));
+        it.retarget(|_| None, at(1));
         let words = it.only_in_vain("interface wan1").unwrap();
         assert!(words.starts_with("only TLS is allowed"), "{words}");
         assert!(words.contains("interface wan1 has no route to 192.0.2.1 or 192.0.2.2"), "{words}");
@@ -375,7 +412,7 @@ mod tests {
         it.on_silence(at(1));
         assert_eq!(it.obstacle(at(100)).unwrap(), "no answer by UDP; trying TLS");
         it.on_failed(Ended::Closed, at(100));
-        it.retarget(|_| false, at(101));
+        it.retarget(|_| None, at(101));
         let words = it.obstacle(at(101)).unwrap();
         assert!(words.starts_with("no answer by UDP, and the interface has no route to 192"), "{words}");
         assert_eq!((it.target(at(200)), it.only_in_vain("interface wan1")), (None, None));

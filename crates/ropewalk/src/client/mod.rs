@@ -7,6 +7,7 @@ mod paths;
 mod queue;
 mod resolver;
 mod settings;
+mod targets;
 mod uplinks;
 
 pub(crate) use hindered::TlsOptions;
@@ -163,6 +164,7 @@ impl Client {
             }
             uplink.resolve(&self.resolver, now);
             uplink.on_link(running, link, now);
+            uplink.ask_nat64(&self.resolver);
         }
         self.settle(running, now);
         self.follow_links();
@@ -259,7 +261,11 @@ impl Client {
     fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) {
         let other = self.other();
         for uplink in &mut self.uplinks {
+            let is_aside = uplink.is_aside(path);
             if uplink.on_state(running, path, state, now) {
+                if is_aside && state != State::Active {
+                    break;
+                }
                 tracing::info!(path = %uplink.name, state = state.name(), "path");
                 let name = uplink.name.to_string();
                 running
@@ -339,6 +345,11 @@ impl Role for Client {
             Request::Flows { most } => report::flows::take(&running.core, most, now, |_| self.other().into()),
             Request::Resolved { endpoint, addresses } => {
                 self.uplinks.iter_mut().for_each(|w| w.on_resolved(&endpoint, &addresses, now));
+                Response::Done { said: String::new() }
+            }
+            Request::Translated { interface, prefixes } => {
+                let by_it = self.uplinks.iter_mut().filter(|w| w.name.interface == interface);
+                by_it.for_each(|w| w.on_nat64(prefixes.as_deref(), now));
                 Response::Done { said: String::new() }
             }
             Request::PathAdd { name, options } => respond(self.add_path(running, &name, &options, now)),

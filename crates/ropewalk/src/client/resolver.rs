@@ -3,7 +3,7 @@
 use crate::control::protocol::Request;
 use crate::daemon::Outbox;
 use anyhow::Context;
-use ropewalk_net::dns;
+use ropewalk_net::{dns, nat64};
 use ropewalk_session::{Endpoint, Host};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -12,8 +12,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Questions that may wait; one that is asked again later is no loss.
 const WAITING: usize = 32;
 
-/// An endpoint, and the interface by which a path to it would go.
-type Question = (Endpoint, String);
+/// What is asked, and for a path by which interface.
+#[derive(Debug)]
+enum Question {
+    Name(Endpoint, String),
+    Nat64(String),
+}
 
 /// The thread.
 #[derive(Debug)]
@@ -39,15 +43,28 @@ impl Resolver {
         match &endpoint.host {
             Host::Address(ip) => Some(SocketAddr::new(*ip, endpoint.port)),
             Host::Name(_) => {
-                let _ = self.questions.try_send((endpoint.clone(), interface.to_owned()));
+                let _ = self.questions.try_send(Question::Name(endpoint.clone(), interface.to_owned()));
                 None
             }
         }
     }
+
+    /// Asks how an interface's network translates to IPv4; [`Request::Translated`] is the answer.
+    pub(crate) fn ask_nat64(&self, interface: &str) {
+        let _ = self.questions.try_send(Question::Nat64(interface.to_owned()));
+    }
 }
 
 fn work(questions: &Receiver<Question>, outbox: &Outbox, by_interface: bool) {
-    while let Ok((endpoint, interface)) = questions.recv() {
+    while let Ok(question) = questions.recv() {
+        let (endpoint, interface) = match question {
+            Question::Name(endpoint, interface) => (endpoint, interface),
+            Question::Nat64(interface) => {
+                let prefixes = nat64::discover(&interface);
+                outbox.tell(Request::Translated { interface, prefixes });
+                continue;
+            }
+        };
         let Host::Name(name) = &endpoint.host else { continue };
         let by = by_interface.then_some(interface.as_str());
         let addresses = match look_up(name.as_str(), endpoint.port, by) {

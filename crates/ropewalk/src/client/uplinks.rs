@@ -3,12 +3,13 @@
 //! A [`Uplink`] is one interface that is to carry a path. Its endpoints are tried in order of
 //! preference, a quarter of a second apart (RFC 8305 calls that happy eyeballs): the first that the
 //! gateway answers on stays, the other attempts are taken away. When the one that stays is dead for
-//! a while, the others are tried again beside it. Where UDP is not answered, a path over TLS is
-//! made ([`super::hindered`]).
+//! a while, the others are tried again beside it. Where UDP is not answered, or does not pass the
+//! base MTU, a path over TLS is made ([`super::hindered`]).
 
 use super::hindered::{Hindered, TlsOptions};
 use super::resolver::Resolver;
 use super::settings::Settings;
+use super::targets::Targets;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
@@ -16,7 +17,8 @@ use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
-use ropewalk_net::links::{Link, route_via};
+use ropewalk_net::links::Link;
+use ropewalk_net::nat64::{self, Prefix};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::udp::{Options, UdpSocket};
 use ropewalk_session::Endpoint;
@@ -50,6 +52,8 @@ pub(crate) struct Attempt {
     pub remote: SocketAddr,
     /// It goes by TLS.
     is_tls: bool,
+    /// It is too narrow for data, as far as is known ([`State::TooNarrow`]).
+    is_narrow: bool,
     since: Time,
     dead_since: Option<Time>,
     /// What the engine was last told that a metered path may carry.
@@ -70,8 +74,9 @@ pub(crate) struct Uplink {
     /// A user asked for it, so it stays when its interface goes.
     pub asked_for: bool,
     link: Option<Link>,
-    endpoints: Vec<(Endpoint, Vec<SocketAddr>)>,
-    targets: Vec<SocketAddr>,
+    targets: Targets,
+    /// How its network translates to IPv4; `None` before anybody has said so.
+    nat64: Option<Vec<Prefix>>,
     attempts: Vec<Attempt>,
     /// The attempt that was answered, by its path.
     chosen: Option<u8>,
@@ -83,7 +88,6 @@ pub(crate) struct Uplink {
     /// The gateway has said goodbye, or is dead as far as anybody can tell: others may be at the
     /// other endpoints.
     searching: bool,
-    turn: usize,
     next: Time,
     ask_again: Time,
     complained: bool,
@@ -98,25 +102,24 @@ impl Uplink {
         asked_for: bool,
     ) -> Uplink {
         let endpoints = match &name.endpoint {
-            Some(own) => vec![own.clone()],
-            None => token.to_vec(),
+            Some(own) => std::slice::from_ref(own),
+            None => token,
         };
         Uplink {
+            targets: Targets::new(endpoints),
+            nat64: None,
             name,
             settings,
             left: None,
             spent: 0,
             asked_for,
             link: None,
-            endpoints: endpoints.into_iter().map(|e| (e, Vec::new())).collect(),
-            targets: Vec::new(),
             attempts: Vec::new(),
             chosen: None,
             is_up: false,
             hindered: Hindered::new(tls),
             by_tls: false,
             searching: false,
-            turn: 0,
             next: Time::ZERO,
             ask_again: Time::ZERO,
             complained: false,
@@ -157,7 +160,7 @@ impl Uplink {
     /// that was.
     pub(crate) fn search(&mut self, now: Time) {
         let by_tls = self.attempts.iter().any(|a| a.is_tls);
-        if !self.searching && (by_tls || self.targets.len() > 1) {
+        if !self.searching && (by_tls || self.targets.reached().nth(1).is_some()) {
             (self.searching, self.next) = (true, now);
         }
     }
@@ -214,24 +217,31 @@ impl Uplink {
 
     /// Asks for the addresses of its endpoints.
     pub(crate) fn resolve(&mut self, resolver: &Resolver, now: Time) {
-        for (endpoint, addresses) in &mut self.endpoints {
-            if let Some(address) = resolver.ask(endpoint, &self.name.interface) {
-                *addresses = vec![address];
-            }
-        }
+        self.targets.resolve(resolver, &self.name.interface);
         self.hindered.resolve(resolver, &self.name.interface);
         self.ask_again = now + ASK_AGAIN;
     }
 
     /// A name was resolved. Without an answer the old addresses stay.
     pub(crate) fn on_resolved(&mut self, endpoint: &Endpoint, found: &[SocketAddr], now: Time) {
-        for (_, addresses) in self.endpoints.iter_mut().filter(|(e, _)| e == endpoint && !found.is_empty()) {
-            *addresses = found.to_vec();
-        }
-        if !found.is_empty() {
-            self.hindered.on_resolved(endpoint, found);
-        }
+        self.targets.on_resolved(endpoint, found);
+        self.hindered.on_resolved(endpoint, found);
         self.retarget(now);
+    }
+
+    /// An uplink with IPv6 alone asks how its network translates to endpoints with IPv4.
+    pub(crate) fn ask_nat64(&self, resolver: &Resolver) {
+        if self.link.as_ref().is_some_and(nat64::is_wanted) && self.targets.known().any(|a| a.is_ipv4()) {
+            resolver.ask_nat64(&self.name.interface);
+        }
+    }
+
+    /// Its network's name servers have answered, or not.
+    pub(crate) fn on_nat64(&mut self, prefixes: Option<&[Prefix]>, now: Time) {
+        if prefixes.is_some() || self.nat64.is_none() {
+            self.nat64 = Some(prefixes.unwrap_or_default().to_vec());
+            self.retarget(now);
+        }
     }
 
     /// The interface as it is now; `None` if there is none.
@@ -258,18 +268,13 @@ impl Uplink {
     /// Routes changed: some endpoints may be reachable now that were not.
     pub(crate) fn retarget(&mut self, now: Time) {
         let Some(link) = self.link.as_ref().filter(|l| l.up) else {
-            self.targets.clear();
+            self.targets.retarget(|_| None);
             return;
         };
-        let reaches =
-            |a: &SocketAddr| link.speaks(a.ip()) && matches!(route_via(link.index, a.ip()), Ok(Some(_)));
-        self.hindered.retarget(reaches, now);
-        let all = self.endpoints.iter().flat_map(|(_, addresses)| addresses);
-        let targets: Vec<SocketAddr> =
-            all.copied().filter(reaches).filter(|_| self.hindered.allows_udp()).collect();
-        if targets != self.targets {
-            self.targets = targets;
-            (self.turn, self.next) = (0, now);
+        let way = |a: SocketAddr| nat64::way(link, self.nat64.as_deref().unwrap_or_default(), a);
+        self.hindered.retarget(way, now);
+        if self.targets.retarget(|a| way(a).filter(|_| self.hindered.allows_udp())) {
+            self.next = now;
         }
     }
 
@@ -285,12 +290,17 @@ impl Uplink {
         if let Some(why) = self.hindered.only_in_vain(&format!("interface {name}")) {
             return Some(why);
         }
-        let known: Vec<String> =
-            self.endpoints.iter().flat_map(|(_, a)| a).map(|a| a.ip().to_string()).collect();
-        (self.targets.is_empty() && !known.is_empty() && self.hindered.allows_udp()).then(|| {
-            let endpoints = known.join(" or ");
-            format!("interface {name} has no route to {endpoints}: give it one, or leave the interface out")
-        })
+        if self.targets.reached().next().is_some() || !self.hindered.allows_udp() {
+            return None;
+        }
+        let known = self.targets.known_as_words()?;
+        if nat64::is_wanted(link) && self.targets.known().all(|a| a.is_ipv4()) {
+            // Its name servers may still say how it translates.
+            let words =
+                format!("interface {name} has IPv6 alone, and its network names no NAT64 for {known}");
+            return self.nat64.is_some().then_some(words);
+        }
+        Some(format!("interface {name} has no route to {known}: give it one, or leave the interface out"))
     }
 
     /// Starts and ends attempts as time goes by. `true` if an attempt was started.
@@ -300,32 +310,39 @@ impl Uplink {
         resolver: &Resolver,
         now: Time,
     ) -> anyhow::Result<bool> {
-        let settled = self.attempts.iter().find(|a| Some(a.path) == self.chosen && !is_dead(a, now));
+        let mut alive = self.attempts.iter().filter(|a| !is_dead(a, now));
+        let is_narrow = alive.clone().any(|a| a.is_narrow) && !self.searching;
+        let settled = alive.find(|a| Some(a.path) == self.chosen && !a.is_narrow);
         if let Some(is_tls) = settled.map(|a| a.is_tls).filter(|_| !self.searching) {
             self.next = Time::NEVER;
             return if is_tls { self.probe_udp(running, now) } else { Ok(false) };
         }
         if now >= self.ask_again {
             self.resolve(resolver, now);
+            self.ask_nat64(resolver);
             self.retarget(now);
         }
-        self.next = now + self.stagger();
         self.complain();
+        if is_narrow {
+            // Another endpoint by UDP would be no wider, as far as anybody knows.
+            self.drop_hopeless_stream(running, now);
+            self.try_tls(running, now);
+            self.next = now + STAGGER;
+            return Ok(false);
+        }
+        self.next = now + self.stagger();
         self.drop_the_hopeless(running, now);
         self.try_tls(running, now);
-        let tried = |t: &SocketAddr| self.attempts.iter().any(|a| a.remote == *t);
-        let count = self.targets.len();
-        let turns = (0..count).map(|i| (self.turn + i) % count.max(1));
-        let Some(at) = turns.into_iter().find(|i| !tried(&self.targets[*i])) else {
-            self.next = now + STAGGER * 4;
-            return Ok(false);
-        };
         if self.attempts.len() >= ATTEMPTS {
             self.next = now + STAGGER;
             return Ok(false);
         }
-        let target = self.targets[at];
-        self.turn = at + 1;
+        let attempts = &self.attempts;
+        let next = self.targets.take(|t| attempts.iter().all(|a| a.remote != t)).map(|(remote, _)| remote);
+        let Some(target) = next else {
+            self.next = now + STAGGER * 4;
+            return Ok(false);
+        };
         self.attempt(running, target, now)
     }
 
@@ -342,14 +359,14 @@ impl Uplink {
 
     /// Attempts that lead nowhere make room where there is something else to try.
     fn drop_the_hopeless(&mut self, running: &mut Running, now: Time) {
-        let others = self.targets.iter().any(|t| self.attempts.iter().all(|a| a.remote != *t));
-        let gone = |a: &Attempt, targets: &[SocketAddr]| !targets.contains(&a.remote);
+        let others = self.targets.reached().any(|t| self.attempts.iter().all(|a| a.remote != t));
         self.drop_hopeless_stream(running, now);
+        let gone = |a: &Attempt| self.targets.reached().all(|t| t != a.remote);
         let old: Vec<u8> = self
             .attempts
             .iter()
             .filter(|a| Some(a.path) != self.chosen && !a.is_tls)
-            .filter(|a| gone(a, &self.targets) || others && now.since(a.since) > PATIENCE)
+            .filter(|a| gone(a) || others && now.since(a.since) > PATIENCE)
             .map(|a| a.path)
             .collect();
         old.into_iter().for_each(|path| self.abandon(running, path, now));
@@ -394,7 +411,8 @@ impl Uplink {
         let is_tls = route.is_stream();
         tracing::debug!(path = %self.name, %remote, is_tls, "trying");
         let granted = self.left.unwrap_or(0);
-        self.attempts.push(Attempt { link, path, remote, is_tls, since: now, dead_since: None, granted });
+        let (is_narrow, since, dead_since) = (false, now, None);
+        self.attempts.push(Attempt { link, path, remote, is_tls, is_narrow, since, dead_since, granted });
         if self.searching {
             running.core.engine.ask_again(now);
         }
@@ -405,7 +423,7 @@ impl Uplink {
     /// other IPv4, the preferred one (RFC 8305).
     fn stagger(&self) -> Duration {
         let mut kinds = [0; 2];
-        self.targets.iter().for_each(|t| kinds[usize::from(t.is_ipv6())] += 1);
+        self.targets.reached().for_each(|t| kinds[usize::from(t.is_ipv6())] += 1);
         if kinds.iter().any(|n| *n > 1) { RACE } else { STAGGER }
     }
 
@@ -415,7 +433,13 @@ impl Uplink {
         let Some(attempt) = self.attempts.iter_mut().find(|a| a.path == path) else { return false };
         let is_tls = attempt.is_tls;
         attempt.dead_since = if state == State::Down { attempt.dead_since.or(Some(now)) } else { None };
-        let by_udp = !self.searching && chosen.is_some_and(|c| !c.is_tls && c.dead_since.is_none());
+        match state {
+            State::Active => attempt.is_narrow = false,
+            State::TooNarrow => attempt.is_narrow = true,
+            _ => {}
+        }
+        let does = |c: Attempt| !c.is_tls && !c.is_narrow && c.dead_since.is_none();
+        let by_udp = !self.searching && chosen.is_some_and(does);
         if state == State::Active && is_tls && by_udp {
             // UDP was answered meanwhile.
             self.abandon(running, path, now);
@@ -427,7 +451,10 @@ impl Uplink {
         match state {
             State::Active if found || self.chosen != Some(path) => {
                 self.chosen = Some(path);
-                let others: Vec<u8> = self.attempts.iter().map(|a| a.path).filter(|p| *p != path).collect();
+                // One that is too narrow tells when it is wide enough.
+                let stays = |a: &Attempt| a.path == path || is_tls && a.is_narrow && !found;
+                let others = self.attempts.iter().filter(|a| !stays(a)).map(|a| a.path);
+                let others: Vec<u8> = others.collect();
                 others.into_iter().for_each(|p| self.abandon(running, p, now));
                 self.next = Time::NEVER;
                 self.on_chosen(running, is_tls, now);
@@ -437,9 +464,18 @@ impl Uplink {
                 self.hindered.on_silence(now);
                 self.next = now + DEAD;
             }
+            State::TooNarrow => {
+                self.hindered.on_narrow(now);
+                self.next = now;
+            }
             _ => {}
         }
         true
+    }
+
+    /// Whether a path of it only waits to be wide enough, while another carries.
+    pub(crate) fn is_aside(&self, path: u8) -> bool {
+        self.attempts.iter().any(|a| a.path == path && a.is_narrow) && self.chosen != Some(path)
     }
 
     /// Takes all of its paths away.

@@ -119,6 +119,14 @@ pub(crate) enum Request {
         /// Its addresses; none if the name is not known.
         addresses: Vec<SocketAddr>,
     },
+    /// Client, within the daemon only: what the network of an interface says of NAT64.
+    #[serde(skip)]
+    Translated {
+        /// The interface.
+        interface: String,
+        /// The prefixes; `None` if its name servers did not answer.
+        prefixes: Option<Vec<ropewalk_net::nat64::Prefix>>,
+    },
 }
 
 /// The daemon's line.

@@ -2,7 +2,9 @@
 
 use super::reach::handshake;
 use crate::daemon::entropy;
-use ropewalk_net::links::{Link, route_via};
+use ropewalk_net::links::Link;
+use ropewalk_net::nat64::{self, Prefix};
+use ropewalk_net::poll::{Events, Interest, Poller};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::tls::{Inbox, Listeners, News, Target, Tls};
 use ropewalk_net::{clock, privileges};
@@ -12,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// The longest that TLS, HTTP and the handshake within may take together.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// What TLS gave on an interface.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,13 +27,15 @@ pub(super) enum Found {
 }
 
 /// Asks by an interface; the first endpoint that answers counts.
-pub(super) fn ask(token: &Token, link: &Link, resolve: impl Fn(&Endpoint) -> Vec<SocketAddr>) -> Found {
+pub(super) fn ask(
+    token: &Token,
+    (link, prefixes): (&Link, &[Prefix]),
+    resolve: impl Fn(&Endpoint) -> Vec<SocketAddr>,
+) -> Found {
     let mut found = Found::NoWay;
     for endpoint in token.tls_endpoints() {
-        let ways = resolve(endpoint).into_iter();
-        let reaches =
-            |a: &SocketAddr| link.speaks(a.ip()) && matches!(route_via(link.index, a.ip()), Ok(Some(_)));
-        for remote in ways.filter(reaches) {
+        let ways = resolve(endpoint).into_iter().filter_map(|a| nat64::way(link, prefixes, a));
+        for remote in ways {
             match converse(token, &link.name, endpoint, remote) {
                 Ok(after) => return Found::Gateway(remote, after),
                 Err(why) => found = Found::Nobody(format!("{why:#}")),
@@ -52,12 +54,16 @@ fn converse(
     let mut tls = Tls::start(Listeners::default(), None)?;
     // A mark needs rights that whoever asks may not have.
     let mark = privileges::check_network().is_ok().then_some(MARK);
-    let target = Target { remote, host: endpoint.to_string(), device: Some(interface.into()), mark };
+    let target =
+        Target { remote, host: endpoint.to_string(), device: Some(interface.into()), mark, is_narrow: false };
+    let (poller, mut events) = (Poller::new()?, Events::new(1));
+    poller.add(tls.waker(), 0, Interest::Read)?;
     let id = tls.connect(target);
     let mut rng = entropy();
     let mut handshake = handshake(token, &mut rng)?;
     let (began, mut inbox) = (Instant::now(), Inbox::default());
-    while began.elapsed() < PATIENCE {
+    while let Some(left) = PATIENCE.checked_sub(began.elapsed()) {
+        poller.wait(&mut events, Some(left))?;
         tls.take(&mut inbox);
         let answers: Vec<Vec<u8>> = inbox
             .runs()
@@ -81,7 +87,6 @@ fn converse(
                 _ => {}
             }
         }
-        std::thread::sleep(LOOK);
     }
     anyhow::bail!("the gateway does not answer through it")
 }

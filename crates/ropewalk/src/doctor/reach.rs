@@ -12,7 +12,8 @@ use crate::daemon::entropy;
 use crate::report::{Path, Peer, Snapshot};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_net::clock;
-use ropewalk_net::links::{self, Link, route_via};
+use ropewalk_net::links::{self, Link};
+use ropewalk_net::nat64::{self, Prefix};
 use ropewalk_net::setup::MARK;
 use ropewalk_net::udp::{Options, UdpSocket};
 use ropewalk_session::{
@@ -69,30 +70,40 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
         let advice = "plug a cable in, join a network: an interface needs an address and a route";
         return Ok(vec![Finding::failed("gateway", "no interface of this machine can carry a path", advice)]);
     }
+    let translated = |link: &Link| {
+        let is_wanted = nat64::is_wanted(link) && remotes.iter().any(SocketAddr::is_ipv4);
+        is_wanted.then(|| nat64::discover(&link.name)).flatten().unwrap_or_default()
+    };
+    let links: Vec<(&Link, Vec<Prefix>)> = links.into_iter().map(|link| (link, translated(link))).collect();
     Ok(ask_all(token, &links, &remotes))
 }
 
 /// All paths at once.
-fn ask_all(token: &Token, links: &[&Link], remotes: &[SocketAddr]) -> Vec<Finding> {
-    let pairs: Vec<(&Link, SocketAddr)> =
-        links.iter().flat_map(|l| remotes.iter().map(move |r| (*l, *r))).take(PAIRS).collect();
+fn ask_all(token: &Token, links: &[(&Link, Vec<Prefix>)], remotes: &[SocketAddr]) -> Vec<Finding> {
+    let ways = links.iter().flat_map(|(link, prefixes)| {
+        remotes.iter().map(move |remote| (*link, *remote, nat64::way(link, prefixes, *remote)))
+    });
+    let pairs: Vec<(&Link, SocketAddr, Option<SocketAddr>)> = ways.take(PAIRS).collect();
     std::thread::scope(|scope| {
         let asked: Vec<_> = pairs
             .iter()
-            .map(|(link, remote)| scope.spawn(move || (*link, *remote, ask(token, link, *remote))))
+            .map(|(link, remote, way)| {
+                scope.spawn(move || (*link, way.unwrap_or(*remote), ask(token, link, *way)))
+            })
             .collect();
         let answers: Vec<_> = asked.into_iter().filter_map(|thread| thread.join().ok()).collect();
         let of = |index: u32| answers.iter().filter(move |(l, ..)| l.index == index);
         let asked: Vec<_> = links
             .iter()
-            .map(|link| {
+            .map(|(link, prefixes)| {
                 let is_answered = of(link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
-                scope
-                    .spawn(move || if is_answered { Found::NoWay } else { by_tls::ask(token, link, resolve) })
+                scope.spawn(move || {
+                    if is_answered { Found::NoWay } else { by_tls::ask(token, (link, prefixes), resolve) }
+                })
             })
             .collect();
         let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));
-        links.iter().zip(by_tls).map(|(link, by_tls)| judge(link, of(link.index), &by_tls)).collect()
+        links.iter().zip(by_tls).map(|((link, _), by_tls)| judge(link, of(link.index), &by_tls)).collect()
     })
 }
 
@@ -111,10 +122,8 @@ enum Answer {
     NoRoute,
 }
 
-fn ask(token: &Token, link: &Link, remote: SocketAddr) -> Answer {
-    if !link.speaks(remote.ip()) || !matches!(route_via(link.index, remote.ip()), Ok(Some(_))) {
-        return Answer::NoRoute;
-    }
+fn ask(token: &Token, link: &Link, way: Option<SocketAddr>) -> Answer {
+    let Some(remote) = way else { return Answer::NoRoute };
     converse(token, &link.name, remote).unwrap_or_else(|e| match e.downcast_ref::<Errno>() {
         Some(&Errno::CONNREFUSED) => Answer::Closed,
         Some(&(Errno::NETUNREACH | Errno::HOSTUNREACH)) => Answer::NoRoute,
@@ -251,6 +260,11 @@ fn judge<'a>(
             "start the gateway, or mend the port in the token (`ropewalk invite NAME --endpoint HOST:PORT`)";
         return Finding::failed(name, format!("nobody listens at {to}"), advice);
     }
+    if nat64::is_wanted(link) && answers.iter().all(|(_, remote, _)| remote.is_ipv4()) {
+        let advice = "give the gateway an IPv6 address, or ask the network's own name servers (DNS64)";
+        let found = format!("it has IPv6 alone, and its network names no NAT64 for {to}");
+        return Finding::failed(name, found, advice);
+    }
     Finding::failed(
         name,
         format!("no route to {to} by this interface"),
@@ -279,7 +293,10 @@ fn by_daemon(status: &Snapshot) -> Vec<Finding> {
     let mut all = Vec::new();
     for peer in &status.peers {
         all.push(session(peer));
-        all.extend(peer.paths.iter().map(path));
+        let narrow: Vec<&Path> = peer.paths.iter().filter(|p| peer.is_beside_tls(p)).collect();
+        let is_narrow = |p: &Path| narrow.iter().any(|other| other.name == p.name);
+        let told = peer.paths.iter().filter(|p| !peer.is_beside_tls(p));
+        all.extend(told.map(|p| path(p, is_narrow(p))));
     }
     let without = status.uplinks.iter().filter_map(|u| Some((&u.name, u.obstacle.as_ref()?)));
     all.extend(without.map(|(name, why)| {
@@ -302,14 +319,16 @@ fn session(peer: &Peer) -> Finding {
     Finding::failed("gateway", "not connected", advice)
 }
 
-fn path(path: &Path) -> Finding {
+/// One path; `is_narrow` if one by UDP beside it is too narrow.
+fn path(path: &Path, is_narrow: bool) -> Finding {
     let name = format!("path {}", path.name);
     let remote = path.remote.map_or_else(String::new, |r| format!(" to {r}"));
     let rtt = path.rtt_ms.map_or_else(String::new, |ms| format!(", {ms:.0} ms"));
     let found = format!("{}{remote}{rtt}, MTU {} measured", path.state, path.mtu);
     match path.state.as_str() {
         "active" if path.carrier == "tls" => {
-            Finding::warning(name, format!("UDP blocked, TLS works: {found}"), BY_ITSELF)
+            let why = if is_narrow { "UDP does not pass packets of 1280 bytes" } else { "UDP blocked" };
+            Finding::warning(name, format!("{why}, TLS works: {found}"), BY_ITSELF)
         }
         "active" => Finding::ok(name, found),
         "suspect" => Finding::warning(name, found, "it is silent just now; look again"),

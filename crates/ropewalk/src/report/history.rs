@@ -80,6 +80,9 @@ pub(crate) enum What {
         name: String,
         /// `udp` or `tls`.
         carrier: String,
+        /// Why, as a sentence.
+        #[serde(default)]
+        why: String,
     },
     /// Client: a captive portal answers by an uplink, and nobody else.
     Portal {

@@ -138,6 +138,14 @@ pub(crate) struct Peer {
     pub quota: Option<quota::QuotaStatus>,
 }
 
+impl Peer {
+    /// Whether a path is too narrow for UDP, and TLS carries its uplink.
+    pub(crate) fn is_beside_tls(&self, path: &Path) -> bool {
+        let carries = |p: &Path| p.name == path.name && p.carrier == "tls" && p.state == "active";
+        path.state == "too narrow" && self.paths.iter().any(carries)
+    }
+}
+
 /// One path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Path {

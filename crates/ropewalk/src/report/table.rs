@@ -69,6 +69,9 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
     let titles = ["path", "state", "class", "rtt", "up", "down", "loss", "carried"].map(String::from);
     let rows = peer.paths.iter().map(|p| row(before, p, seconds));
     columns(out, "  ", &[titles].into_iter().chain(rows).collect::<Vec<_>>());
+    for path in peer.paths.iter().filter(|p| peer.is_beside_tls(p)) {
+        let _ = writeln!(out, "  {} goes by TLS: packets of 1280 bytes do not pass by UDP", path.name);
+    }
     for (name, link) in peer.paths.iter().filter_map(|p| Some((&p.name, p.link.as_ref()?))) {
         let _ = writeln!(out, "  link of {name} ({}): {}", link.source, link.line());
     }

@@ -102,8 +102,8 @@ impl Timeline {
                 self.add(at, "plain", format!("{peer} disconnected: {why}"));
             }
             What::Exhausted { name } => self.add(at, "bad", format!("{name} has used its allowance up")),
-            What::Carrier { name, carrier } if carrier == "tls" => {
-                self.add(at, "plain", format!("{name} goes by TLS: UDP does not pass"));
+            What::Carrier { name, carrier, why } if carrier == "tls" => {
+                self.add(at, "plain", format!("{name} goes by TLS: {why}"));
             }
             What::Carrier { name, .. } => self.add(at, "good", format!("{name} goes by UDP again")),
             What::Portal { name, at: page } => {
@@ -297,6 +297,10 @@ mod tests {
         let narrow = "wan2 does not pass packets of 1280 bytes: no data goes there";
         assert_eq!(texts(&timeline), [narrow, "wan2 was dead for 1.0 s"]);
         assert!(timeline.entries().iter().all(|e| !e.lasts) && timeline.outages.is_empty());
+        let why = "packets of 1280 bytes do not pass by UDP".into();
+        let what = What::Carrier { name: "wan2".into(), carrier: "tls".into(), why };
+        timeline.take(&[Happened { seq: 25, at_ns: 0, what }], false, wall);
+        assert_eq!(texts(&timeline)[0], "wan2 goes by TLS: packets of 1280 bytes do not pass by UDP");
         timeline.take(&[state(30, "wan2", "active")], false, wall);
         assert_eq!(texts(&timeline)[0], "wan2 works");
     }

@@ -14,7 +14,7 @@ impl Uplink {
     /// Connects by TLS, where UDP is not answered; and asks whether a portal is why.
     pub(super) fn try_tls(&mut self, running: &mut Running, now: Time) {
         let Some(device) = self.link.as_ref().filter(|l| l.up).map(|l| l.name.clone()) else { return };
-        if let Some(at) = self.hindered.look_for_portal(&device, &self.endpoints, now) {
+        if let Some(at) = self.hindered.look_for_portal(&device, &self.targets, now) {
             tracing::warn!(path = %self.name, at, "a captive portal answers, and nobody else: log in to it with a browser");
             running.history.note(now, What::Portal { name: self.name.to_string(), at });
         }
@@ -27,8 +27,9 @@ impl Uplink {
             self.hindered.search(now);
         }
         let Some((remote, host)) = self.hindered.target(now) else { return };
-        let target = Target { remote, host, device: Some(device), mark: Some(MARK) };
-        tracing::debug!(path = %self.name, %remote, "no answer by UDP: trying TLS");
+        let is_narrow = self.attempts.iter().any(|a| a.is_narrow);
+        let target = Target { remote, host, device: Some(device), mark: Some(MARK), is_narrow };
+        tracing::debug!(path = %self.name, %remote, "{}: trying TLS", self.hindered.in_vain());
         match running.connect(target) {
             Ok(id) => self.hindered.on_connecting(id),
             Err(error) => {
@@ -97,6 +98,11 @@ impl Uplink {
 
     /// An uplink that goes by TLS looks now and then whether UDP passes.
     pub(super) fn probe_udp(&mut self, running: &mut Running, now: Time) -> anyhow::Result<bool> {
+        if self.attempts.iter().any(|a| a.is_narrow) {
+            // The engine probes its base MTU, and says when that passes.
+            self.next = Time::NEVER;
+            return Ok(false);
+        }
         let probe = self.attempts.iter().find(|a| !a.is_tls).map(|a| (a.path, a.since));
         if let Some((path, since)) = probe {
             if now.since(since) < PROBE_PATIENCE {
@@ -107,17 +113,18 @@ impl Uplink {
             self.hindered.on_probe_failed(now);
         }
         self.next = self.hindered.next_probe();
-        let Some(at) = self.turn.checked_rem(self.targets.len()).filter(|_| now >= self.next) else {
+        if now < self.next {
             return Ok(false);
-        };
-        self.turn = at + 1;
-        let is_made = self.attempt(running, self.targets[at], now)?;
+        }
+        let Some((remote, _)) = self.targets.take(|_| true) else { return Ok(false) };
+        let is_made = self.attempt(running, remote, now)?;
         self.next = now + PROBE_PATIENCE;
         Ok(is_made)
     }
 
     /// What was found out of the network does not hold any more.
     pub(super) fn begin_anew(&mut self, running: &mut Running) {
+        self.nat64 = None;
         if let Some(id) = self.hindered.reset() {
             running.close_stream(id);
         }
@@ -133,8 +140,10 @@ impl Uplink {
         }
         if std::mem::replace(&mut self.by_tls, is_tls) != is_tls {
             let carrier = if is_tls { "tls" } else { "udp" };
-            tracing::info!(path = %self.name, carrier, "{}", if is_tls { "UDP is blocked here: by TLS now" } else { "UDP is answered: by UDP again" });
-            running.history.note(now, What::Carrier { name: self.name.to_string(), carrier: carrier.into() });
+            let why = if is_tls { self.hindered.in_vain() } else { "UDP does" };
+            tracing::info!(path = %self.name, carrier, "{why}: by {} now", carrier.to_uppercase());
+            let (name, carrier, why) = (self.name.to_string(), carrier.into(), why.into());
+            running.history.note(now, What::Carrier { name, carrier, why });
         }
     }
 

@@ -17,7 +17,7 @@ mod reader;
 mod writer;
 
 pub use frame::{
-    AckFrame, Continuation, Fragment, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
+    AckFrame, AirEntry, AirFrame, Continuation, Fragment, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
     seq_after,
 };
 pub use writer::Writer;

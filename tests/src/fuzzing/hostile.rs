@@ -13,7 +13,9 @@ use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::inner::Inner;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, AirEntry, AirFrame, Frame, Frames, Header, PathStatus, QueueFrame, Timestamp, Writer};
+use ropewalk_bond::wire::{
+    AckFrame, AirEntry, AirFrame, Frame, Frames, Header, PathStatus, QueueFrame, Timestamp, Writer,
+};
 use ropewalk_session::{CipherSet, InviteId, InviteSecret, SessionId};
 use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;

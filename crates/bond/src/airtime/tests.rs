@@ -160,7 +160,8 @@ fn a_dead_better_path_holds_nobody() {
 #[test]
 fn there_is_always_somebody_left() {
     for bits in 0u32..64 {
-        let told: Vec<_> = (0..6).map(|i| air(100 + 900 * u64::from(bits >> i & 1) * i, (i % 2) as u8)).collect();
+        let told: Vec<_> =
+            (0..6).map(|i| air(100 + 900 * u64::from(bits >> i & 1) * i, (i % 2) as u8)).collect();
         let mut rig = Rig::new(&told);
         rig.go(MS * 50, |_| vec![1500; 6]);
         assert!(!rig.shown().is_empty(), "{bits:b}");
@@ -184,7 +185,8 @@ fn hostile_frames_are_held_to_sense() {
     let now = Time::from_secs(1);
     let entry = |path, packet_time| AirEntry { path, channel: 9, packet_time };
     let frame = |seq, paths: &[AirEntry]| AirFrame { seq, paths: paths.iter().copied().collect() };
-    airtime.on_frame(now, &frame(5, &[entry(0, 1), entry(1, 65_535), entry(2, 0), entry(200, 9), entry(3, 8)]));
+    airtime
+        .on_frame(now, &frame(5, &[entry(0, 1), entry(1, 65_535), entry(2, 0), entry(200, 9), entry(3, 8)]));
     let told = |a: &Airtime, path| a.air(path_id(path)).map(|a| a.packet_time.as_micros());
     assert_eq!([0, 1, 2, 3].map(|i| told(&airtime, i)), [Some(20), Some(200_000), None, Some(32)]);
     // An older frame, and the same again, count for nothing; half the numbers on is older.

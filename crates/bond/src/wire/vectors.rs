@@ -60,7 +60,9 @@ fn control(out: &mut String) {
     });
     let entry = |path, packet_time| AirEntry { path, channel: 6, packet_time };
     let air = AirFrame { seq: 9, paths: ArrayVec::from_iter([entry(0, 125), entry(2, 750)]) };
-    frame(out, "AIR: report 9, paths 0 and 2 on channel 6, 500 and 3000 µs", ROOMY, &|w| assert!(w.air(&air)));
+    frame(out, "AIR: report 9, paths 0 and 2 on channel 6, 500 and 3000 µs", ROOMY, &|w| {
+        assert!(w.air(&air))
+    });
 }
 
 fn data(out: &mut String) {

@@ -20,7 +20,10 @@ pub fn control(data: &[u8]) {
         assert!(
             !matches!(
                 request,
-                Request::Expel { .. } | Request::Resolved { .. } | Request::JoinClients { .. }
+                Request::Expel { .. }
+                    | Request::Resolved { .. }
+                    | Request::Air { .. }
+                    | Request::JoinClients { .. }
             ),
             "only the daemon itself says so"
         );

@@ -127,12 +127,12 @@ fn a_better_path_that_dies_is_replaced_as_soon_as_ever() {
 #[test]
 fn a_path_that_rests_stays_known_and_the_status_says_so() {
     let mut p = pair(Config::default());
-    let told = ([3000, 600], [6, 6]);
+    let told = ([3000, 650], [6, 6]);
     flood(&mut p, End::Gateway, ms(6000), Some(told));
     for engine in [&p.client, &p.gateway] {
         let status = engine.status(p.now);
         let path = |id: u8| status.peers[0].paths.iter().find(|path| path.id == id).unwrap();
-        assert_eq!([0, 1].map(|id| path(id).air.unwrap().air.packet_time.as_micros()), [3000, 600]);
+        assert_eq!([0, 1].map(|id| path(id).air.unwrap().air.packet_time.as_micros()), [3000, 648]);
         assert!(path(0).rtt.is_some_and(|rtt| rtt < ms(100)), "{:?}", path(0).rtt);
     }
     let status = p.gateway.status(p.now);

@@ -47,7 +47,7 @@ pub(super) struct Look {
     pub bytes: f64,
     /// The longest round trip of the best.
     pub round: Duration,
-    /// The best could carry more, but there is nothing.
+    /// The best could carry more: there is nothing, or it is only looking for its rate.
     pub is_idle: bool,
 }
 

@@ -241,14 +241,15 @@ impl Airtime {
         }
         channel.best_ns = best.ns;
         for m in &members {
-            let total = paths.iter().find(|p| p.id == m.id).map_or(0, |p| p.sampler.delivered());
+            let Some(path) = paths.iter().find(|p| p.id == m.id) else { continue };
+            let total = path.sampler.delivered();
             let before = self.delivered[m.id.index()].replace(total).unwrap_or(total);
             let bytes = total.saturating_sub(before) as f64;
             look.bytes += bytes;
             if !is_worse(m.ns, best.ns) {
                 look.air_ns += bytes * m.ns / PACKET;
                 look.round = look.round.max(infos[m.at].srtt);
-                look.is_idle |= is_empty && infos[m.at].has_room;
+                look.is_idle |= is_empty && infos[m.at].has_room || path.cc.is_starting();
             }
         }
         channel.on_look(now, &look);

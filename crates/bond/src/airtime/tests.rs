@@ -20,7 +20,7 @@ struct Rig {
 impl Rig {
     fn new(told: &[Option<Air>]) -> Rig {
         let route = Route { link: 0, remote: "192.0.2.1:4500".parse().unwrap(), local: None };
-        let path = |i| Path::new(path_id(i as u8), route, 1500, Algorithm::default().controller(1280), 1024);
+        let path = |i| Path::new(path_id(i as u8), route, 1500, Algorithm::None.controller(1280), 1024);
         let mut rig = Rig {
             airtime: Airtime::default(),
             paths: (0..told.len()).map(path).collect(),

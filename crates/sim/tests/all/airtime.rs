@@ -69,3 +69,33 @@ fn settings_that_would_do_nothing_are_refused() {
     let error = Document::parse("test.toml", &text).and_then(|d| d.scenario()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("node.client.roam"), "{error}");
 }
+
+/// 802.11g: the first access point is 18 m away and slow, the second is 3 m away.
+fn on_air(paths: &str, more: &str) -> f64 {
+    let radio = "radio.r0 = { standard = \"11g\", channel = 6, tx-power = \"8dBm\" }";
+    let ap = |n: u32, x: u32| {
+        format!(
+            "[node.ap{n}]\nposition = [{x}.0, 0.0]\nforward = true\n{radio}\n\
+             interface.wlan0 = {{ radio = \"r0\", mode = \"ap\", ssid = \"{n}\" }}\n\
+             [[link]]\nends = [\"server:eth{n}\", \"ap{n}:eth0\"]\nrate = \"1Gbit/s\"\ndelay = \"10ms\"\n"
+        )
+    };
+    let text = format!(
+        "duration = \"25s\"\nwarmup = \"10s\"\nmedium.path-loss = {{ exponent = 4.0, reference-loss = \"40.05dB\" }}\n\
+         [node.server]\n{}{}[node.client]\nposition = [0.0, 0.0]\nroam = {{ policy = \"fixed\" }}\n{radio}\n\
+         interface.wlan1 = {{ radio = \"r0\", mode = \"station\", ssid = \"1\" }}\n\
+         interface.wlan2 = {{ radio = \"r0\", mode = \"station\", ssid = \"2\" }}\n\
+         [bond.rw0]\nclient = \"client\"\ngateway = \"server\"\npaths = {paths}\n{more}\
+         [[flow]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"server:rw0\"\nto = \"client:rw0\"\n",
+        ap(1, 18),
+        ap(2, 3)
+    );
+    flow(&run(&text), "f").goodput_mbps
+}
+
+#[test]
+fn what_a_client_measures_on_802_11_does_the_same() {
+    let both = "[\"wlan1\", \"wlan2\"]";
+    let (none, told, alone) = (on_air(both, ""), on_air(both, TELLS), on_air("[\"wlan2\"]", ""));
+    assert!(told > 0.9 * alone && none < 0.9 * told, "{told} of {alone}, {none} without the word");
+}

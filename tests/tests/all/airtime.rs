@@ -141,3 +141,14 @@ fn a_path_that_rests_stays_known_and_the_status_says_so() {
     flood(&mut p, End::Gateway, ms(12_500), None);
     assert!(p.gateway.status(p.now).peers[0].paths.iter().all(|path| path.air.is_none()));
 }
+
+#[test]
+fn a_gateway_that_was_restarted_is_told_again() {
+    let mut p = pair(Config::default());
+    let told = ([3000, 650], [6, 6]);
+    flood(&mut p, End::Gateway, ms(3000), Some(told));
+    p.restart_gateway();
+    flood(&mut p, End::Client, ms(6000), Some(told));
+    let paths = &p.gateway.status(p.now).peers[0].paths;
+    assert!(paths.len() == 2 && paths.iter().all(|path| path.air.is_some()), "{paths:?}");
+}

@@ -43,7 +43,13 @@ fn work(state: &Path, outbox: &Outbox) {
 }
 
 fn ask(state: &Path) -> Option<RoamStatus> {
-    let mut line = Line::try_open(&StateDir::existing(state).ok()?).ok()??;
+    let dir = StateDir::existing(state).ok()?;
+    let owner = dir.owner().ok()?;
+    // Whoever else has made it may say anything.
+    if owner != 0 && owner != rustix::process::getuid().as_raw() {
+        return None;
+    }
+    let mut line = Line::try_open(&dir).ok()??;
     match line.ask(&Request::Roam {}).ok()? {
         Response::Roam { status } => Some(*status),
         _ => None,
@@ -80,6 +86,8 @@ fn channel(mhz: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::server::{ControlHandler, Server};
+    use crate::state::tests::Scratch;
 
     fn access_point(n: u32, state: &str, us: u64, measured: bool) -> AccessPoint {
         AccessPoint {
@@ -128,8 +136,25 @@ mod tests {
         }
     }
 
+    struct Daemon(fn() -> Response);
+
+    impl ControlHandler for Daemon {
+        fn answer(&self, _request: Request, _by: u32) -> Response {
+            (self.0)()
+        }
+    }
+
     #[test]
-    fn where_no_daemon_runs_nothing_is_known() {
+    fn a_running_daemon_is_asked_and_that_none_runs_is_no_error() {
         assert!(ask(Path::new("/nowhere/at/all")).is_none());
+        let dir = Scratch::new();
+        assert!(ask(dir.0.path()).is_none(), "it has a directory and runs no more");
+        let asked = |answer| {
+            let _server = Server::start(&dir.0, Daemon(answer)).unwrap();
+            ask(dir.0.path())
+        };
+        let one = || Response::Roam { status: Box::new(status(&[access_point(0, "active", 206, true)])) };
+        assert_eq!(asked(one).unwrap().access_points[0].packet_time_us, Some(206));
+        assert!(asked(|| Response::wrong_end("roam")).is_none(), "the directory is another daemon's");
     }
 }

@@ -23,6 +23,7 @@ pub fn control(data: &[u8]) {
                 Request::Expel { .. }
                     | Request::Resolved { .. }
                     | Request::Translated { .. }
+                    | Request::Air { .. }
                     | Request::JoinClients { .. }
             ),
             "only the daemon itself says so"

@@ -6,6 +6,11 @@ use super::reader::Reader;
 
 /// Extension without a value: this end reads QUEUE frames.
 pub const READS_QUEUE: u8 = 1;
+/// Extension whose value begins with the highest version of AIR frames that this end reads; types 2
+/// and 3 are those of a backhaul.
+pub const READS_AIR: u8 = 4;
+/// The version of AIR frames that there is.
+const AIR_VERSION: u8 = 1;
 
 /// Extensions of a hello, in order. Types 1 to 255; every one is optional and may be ignored by a receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +19,7 @@ pub struct Extensions(Vec<u8>);
 impl Extensions {
     /// What this version announces.
     pub fn of_this_version() -> Extensions {
-        Extensions(vec![READS_QUEUE, 0])
+        Extensions(vec![READS_QUEUE, 0, READS_AIR, 1, AIR_VERSION])
     }
 
     /// The same, and which end of a backhaul this is, if it is one.
@@ -42,6 +47,11 @@ impl Extensions {
     /// The value of the first one of type `kind`.
     pub fn get(&self, kind: u8) -> Option<&[u8]> {
         self.iter().find(|(other, _)| *other == kind).map(|(_, value)| value)
+    }
+
+    /// Whether this end reads AIR frames as this version writes them.
+    pub fn reads_air(&self) -> bool {
+        self.get(READS_AIR).and_then(|value| value.first()).is_some_and(|version| *version >= AIR_VERSION)
     }
 
     /// All of them, as type and value.
@@ -102,6 +112,14 @@ mod tests {
         let mut list = Extensions::default();
         assert!(!list.push(0, &[]) && !list.push(1, &[0; 256]) && list.push(1, &[0; 255]));
         assert_eq!(list.iter().count(), 1);
+    }
+
+    #[test]
+    fn only_who_names_a_version_reads_air() {
+        let list = |bytes: &[u8]| Extensions::parse(bytes).unwrap();
+        assert!(Extensions::of_this_version().reads_air() && list(&[READS_AIR, 2, 9, 9]).reads_air());
+        assert!(!list(&[READS_QUEUE, 0]).reads_air() && !list(&[READS_AIR, 0]).reads_air());
+        assert!(!list(&[READS_AIR, 1, 0]).reads_air());
     }
 
     proptest! {

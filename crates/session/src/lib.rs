@@ -70,7 +70,7 @@ pub use aead::{OpenError, Opener, SealError, Sealer, TAG_LEN};
 pub use backhaul::{BACKHAUL, BackhaulEnd, Layer, NETWORKS, NETWORKS_MAX, Role as BackhaulRole};
 pub use cipher::{Cipher, CipherSet, KeyLimits};
 pub use endpoint::{Endpoint, EndpointError, HOST_MAX, Host, HostName};
-pub use extensions::{Extensions, READS_QUEUE};
+pub use extensions::{Extensions, READS_AIR, READS_QUEUE};
 pub use hello::{Accept, ClientHello, HelloError, Inner, PROTOCOL_VERSION, ServerHello, SessionId};
 pub use incoming::{Incoming, InitTag, Reading};
 pub use initiator::{COOKIE_LIFETIME, Cookie, HandshakeError, INIT_LIFETIME, Initiator, Outcome};

@@ -28,6 +28,7 @@ fn check(frame: &Frame<'_>, header: Header) {
         Frame::Status(s) => w.status(s),
         Frame::Close(c) => w.close(*c),
         Frame::Queue(q) => w.queue(q),
+        Frame::Air(a) => w.air(a),
         Frame::Skip { flow, seq, no_gap_before } => w.skip(*flow, *seq, *no_gap_before),
         Frame::Data(c) => {
             assert!(!c.data.is_empty() && c.seq < 1 << 24);

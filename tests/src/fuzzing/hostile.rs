@@ -6,13 +6,16 @@
 use super::Feed;
 use super::rogue::{Rogue, client_key, gateway_key, small};
 use crate::pair::{CLIENT, GATEWAY, OpenDoor};
+use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::{EVERYWHERE, Input, Output, PathSpec};
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::inner::Inner;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Frame, Frames, Header, PathStatus, QueueFrame, Timestamp, Writer};
+use ropewalk_bond::wire::{
+    AckFrame, AirEntry, AirFrame, Frame, Frames, Header, PathStatus, QueueFrame, Timestamp, Writer,
+};
 use ropewalk_session::{CipherSet, InviteId, InviteSecret, SessionId};
 use ropewalk_time::{Duration, Time};
 use std::net::SocketAddr;
@@ -274,6 +277,8 @@ impl Rig {
                 let class = [Class::Active, Class::Backup, Class::Metered { left: feed.scaled(20) }]
                     [what as usize % 3];
                 self.engine.set_class(path, class);
+                let air = Air { packet_time: Duration::from_nanos(feed.scaled(40)), channel: what & 1 };
+                self.engine.set_airtime(path, Some(air), self.now);
             }
             3 => self.engine.fail_path(path.into(), self.now),
             4 => self.engine.on_too_big(route, feed.u16(), self.now),
@@ -284,6 +289,11 @@ impl Rig {
                 self.engine.reconfigure(ropewalk_bond::config::Config { scheduler, ..config });
             }
             6 if self.is_gateway && what > 200 => self.engine.revoke(&client_key().public()),
+            6 if what & 16 != 0 => {
+                let entry = |path| AirEntry { path, channel: path & 1, packet_time: feed.u16() };
+                let air = AirFrame { seq: u16::from(what) << 8, paths: (0..path).map(entry).collect() };
+                self.write(feed, |w| w.air(&air));
+            }
             6 => {
                 let (seq, shared, every_ms, packets) =
                     (feed.u16(), feed.scaled(16) as u16, feed.scaled(16) as u16, feed.scaled(16) as u16);

@@ -3,7 +3,7 @@
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_bond::wire::{AckFrame, Header, PathStatus, TAG, Timestamp, Writer};
+use ropewalk_bond::wire::{AckFrame, AirEntry, AirFrame, Header, PathStatus, TAG, Timestamp, Writer};
 use ropewalk_session::{Endpoint, InviteId, InviteSecret, StaticKey, Token};
 
 /// All seeds: target, name, bytes.
@@ -86,6 +86,8 @@ fn frames() -> Vec<u8> {
     let vnet = Vnet { flags: 1, gso_type: 1, ..Vnet::default() };
     let _ = w.ping() && w.ack(&ack) && w.challenge(1) && w.response(2) && w.close(3) && w.skip(4, 5, true);
     w.status(&PathStatus { path: 1, seq: 2, state: 3, mtu: 1400 });
+    let entry = |path| AirEntry { path, channel: 6, packet_time: 125 };
+    w.air(&AirFrame { seq: 3, paths: (0..2).map(entry).collect() });
     w.fragment(7, 8, 0, 50, &vnet, true, &[1; 50]);
     w.fragment(7, 9, 0, 500, &vnet, false, &[2; 60]);
     w.fragment(7, 9, 60, 500, &vnet, false, &[3; 70]);

@@ -1,5 +1,6 @@
 //! Engines against engines. One binary, so that they are linked once and run side by side.
 
+mod airtime;
 mod backhaul;
 mod backhaul_safety;
 mod crossing;

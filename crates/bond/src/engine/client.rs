@@ -302,6 +302,7 @@ impl Engine {
         if let Some(b) = &mut peer.backhaul {
             b.set_peer_reads(accept.extensions.get(READS_QUEUE).is_some());
         }
+        peer.session.set_reads_air(accept.extensions.reads_air());
         peer.inside.set_peer_mtu(accept.tun_mtu);
         let own = [Some(accept.ipv4.client.into()), accept.ipv6.map(|v6| IpAddr::from(v6.client))];
         peer.inside.set_own(own.into_iter().flatten());

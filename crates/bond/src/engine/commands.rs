@@ -1,6 +1,7 @@
 //! What the driver orders: paths, classes, limits, the end.
 
 use super::{Engine, Role};
+use crate::airtime::Air;
 use crate::api::PathSpec;
 use crate::config::Config;
 use crate::flows::{Flows, Outages};
@@ -56,6 +57,19 @@ impl Engine {
         if let (Some(peer), Some(path)) = (self.peers.values_mut().next(), PathId::new(path)) {
             peer.paths.set_weight(path, weight);
         }
+    }
+
+    /// Client: the air that packets take on a path, and which paths share it; the gateway is told ([`crate::airtime`]). `None`: it is not known.
+    /// Say it again within ten seconds, or it is forgotten. Packet times are held to 20 µs to 200 ms.
+    pub fn set_airtime(&mut self, path: u8, air: Option<Air>, now: Time) {
+        let client = self.peers.iter_mut().next().filter(|(_, peer)| peer.is_client());
+        let (Some((&id, peer)), Some(path)) = (client, PathId::new(path)) else { return };
+        if peer.paths.get(path).is_none() || air.is_none() && peer.airtime.is_none() {
+            return;
+        }
+        peer.airtime.get_or_insert_default().set(now, path, air);
+        peer.on_queue_changed();
+        self.mark_ready(id);
     }
 
     /// The interface under a path is gone, or the kernel has no route: use it no more until it

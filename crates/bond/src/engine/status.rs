@@ -1,6 +1,7 @@
 //! What an engine says of itself, for `status`, `top` and metrics.
 
 use super::Engine;
+use crate::airtime::AirStatus;
 use crate::backhaul::{BackhaulStatus, LinkStatus};
 use crate::order;
 use crate::path::{Route, State, Traffic};
@@ -48,6 +49,8 @@ pub struct PathStatus {
     pub deaths: u32,
     /// Backhaul: what its link holds and may hold.
     pub link: Option<LinkStatus>,
+    /// The air that its packets take, where that was told.
+    pub air: Option<AirStatus>,
 }
 
 /// One session, now.
@@ -182,5 +185,6 @@ fn path_status(peer: &crate::peer::Peer, p: &crate::path::Path, now: Time) -> Pa
         traffic: p.traffic,
         deaths: p.live.deaths(),
         link: peer.backhaul.as_ref().map(|b| b.link_status(now, p)),
+        air: peer.airtime.as_ref().and_then(|a| a.status(p.id)),
     }
 }

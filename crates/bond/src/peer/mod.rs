@@ -6,6 +6,7 @@
 //!      ├── paths     each with its congestion, its loss and its life
 //!      ├── send      the queue, what is to be sent again, the scheduler: a packet's walk out
 //!      ├── receive   the order of what arrives: a packet's walk in
+//!      ├── airtime   only where paths are known to share the air of a radio channel
 //!      └── backhaul  only between an access point and a repeater
 //! ```
 //!
@@ -20,6 +21,7 @@ mod send;
 mod session;
 mod timers;
 
+use crate::airtime::Airtime;
 use crate::api::{Event, PathSpec};
 use crate::backhaul::Backhaul;
 use crate::config::{Config, Profile};
@@ -103,6 +105,8 @@ pub(crate) struct Peer {
     pub(crate) receive: ReceiveSide,
     /// In what the session differs where its paths are the links of a wireless backhaul; none over the internet.
     pub(crate) backhaul: Option<Box<Backhaul>>,
+    /// The air under the paths; none until somebody has told of it.
+    pub(crate) airtime: Option<Box<Airtime>>,
     /// Last device packet, either way.
     last_data: Time,
 }
@@ -127,6 +131,7 @@ impl Peer {
             send: SendSide::new(config, owner),
             receive: ReceiveSide::new(config, now),
             backhaul: (config.profile() == Profile::Backhaul).then(|| Box::new(Backhaul::new(config))),
+            airtime: None,
             last_data: Time::ZERO,
         }
     }
@@ -153,6 +158,13 @@ impl Peer {
     fn insert_path(&mut self, id: PathId, spec: PathSpec, config: &Config) {
         let path = self.paths.insert(id, spec, self.is_client, config);
         set_up(path, &mut self.backhaul);
+        self.on_other_path(id);
+    }
+
+    fn on_other_path(&mut self, id: PathId) {
+        if let Some(airtime) = &mut self.airtime {
+            airtime.on_other_path(id, self.is_client);
+        }
     }
 
     /// Takes a path away; what was on it goes elsewhere.
@@ -161,6 +173,7 @@ impl Peer {
             self.declare_all_lost(id, now, shared);
             self.paths.retire(id);
             self.send.drop_duplicates_for(id, &mut shared.store);
+            self.on_other_path(id);
         }
     }
 
@@ -193,6 +206,9 @@ impl Peer {
         self.paths.restart(self.is_client, &shared.config, |path| set_up(path, backhaul));
         if let Some(b) = backhaul {
             b.restart();
+        }
+        if let Some(airtime) = &mut self.airtime {
+            airtime.restart();
         }
         self.receive.clear(&mut shared.store.pool);
         self.session.on_heard(now);

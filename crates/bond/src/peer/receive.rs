@@ -19,7 +19,7 @@ use crate::order::Reassembly;
 use crate::path::sent::AckCheck;
 use crate::path::{Class, PathId, Route, State};
 use crate::pool::Pool;
-use crate::wire::{AckFrame, Frame, Frames, Header, PathStatus, TIMESTAMP, Timestamp};
+use crate::wire::{AckFrame, AirFrame, Frame, Frames, Header, PathStatus, TIMESTAMP, Timestamp};
 use rand::Rng;
 use ropewalk_session::Index;
 use ropewalk_time::{Duration, Time};
@@ -209,7 +209,7 @@ impl Peer {
                 shared.drops.malformed += 1;
                 break;
             };
-            eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_));
+            eliciting |= !matches!(frame, Frame::Ack(_) | Frame::Close(_) | Frame::Queue(_) | Frame::Air(_));
             match frame {
                 Frame::Ping => self.paths[path].recv.on_asked(),
                 Frame::Ack(ack) => end = self.on_ack(&ack, now, shared).or(end),
@@ -222,6 +222,7 @@ impl Peer {
                         self.on_queue_changed();
                     }
                 }
+                Frame::Air(air) => self.on_air(&air, now),
                 Frame::Close(code) => end = Some(Heard::Closed(code)),
                 Frame::Skip { flow, seq, no_gap_before } => {
                     let before = no_gap_before.then_some(timestamp);
@@ -290,6 +291,14 @@ impl Peer {
         (p.class, p.status_seen) = (class, Some(s.seq));
         self.inside.set_peer_mtu(s.mtu);
         self.on_queue_changed();
+    }
+
+    /// A gateway hears of the air under its client's paths.
+    fn on_air(&mut self, air: &AirFrame, now: Time) {
+        if !self.is_client {
+            self.airtime.get_or_insert_default().on_frame(now, air);
+            self.on_queue_changed();
+        }
     }
 
     /// Gives up what has been missing for too long; sets when to look again.

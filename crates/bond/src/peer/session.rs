@@ -16,6 +16,8 @@ pub(crate) struct SessionState {
     is_announced: bool,
     /// The session ends: the code to tell the peer.
     closing: Option<u8>,
+    /// The peer reads AIR frames.
+    reads_air: bool,
     /// The last authentic datagram.
     last_heard: Time,
 }
@@ -28,6 +30,7 @@ impl SessionState {
             is_confirmed: is_client,
             is_announced: false,
             closing: None,
+            reads_air: false,
             last_heard: now,
         }
     }
@@ -74,6 +77,15 @@ impl SessionState {
     /// Whether the driver is to be told of the client now: the first time.
     pub(crate) fn announce(&mut self) -> bool {
         !std::mem::replace(&mut self.is_announced, true)
+    }
+
+    /// The peer said in the handshake whether it reads AIR frames.
+    pub(crate) fn set_reads_air(&mut self, reads: bool) {
+        self.reads_air = reads;
+    }
+
+    pub(super) fn reads_air(&self) -> bool {
+        self.reads_air
     }
 
     pub(crate) fn close(&mut self, code: u8) {

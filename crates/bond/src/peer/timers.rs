@@ -148,9 +148,13 @@ impl Peer {
         self.on_queue_changed();
     }
 
+    /// Data went either way of late.
+    pub(in crate::peer) fn is_flowing(&self, now: Time) -> bool {
+        now.since(self.last_data) < FLOWING
+    }
+
     fn keep_alive(&mut self, i: PathId, now: Time, shared: &mut Shared) {
-        let flowing = now.since(self.last_data) < FLOWING;
-        let every = match (flowing, self.is_client) {
+        let every = match (self.is_flowing(now), self.is_client) {
             (true, _) => REFRESH,
             (false, true) => shared.config.keepalive,
             // The client keeps its NATs open; the gateway only answers.
@@ -229,7 +233,10 @@ impl Peer {
         {
             at(Some(time), why);
         }
-        let flowing = now.since(self.last_data) < FLOWING;
+        at(self.air_due(now), "air of the paths");
+        let short = self.airtime.as_ref().filter(|_| waiting && self.send.heeds_air());
+        at(short.and_then(|a| a.next_timeout()), "air of a channel");
+        let flowing = self.is_flowing(now);
         for p in self.paths.iter() {
             if p.may_speak() {
                 at(p.recv.due(), "acknowledgement");

@@ -78,4 +78,8 @@ impl Scheduler for EarliestArrival {
     fn copies_low_latency(&self) -> bool {
         self.copy_low_latency
     }
+
+    fn heeds_air(&self) -> bool {
+        true
+    }
 }

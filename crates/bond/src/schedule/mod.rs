@@ -102,6 +102,10 @@ pub trait Scheduler: Send + core::fmt::Debug {
     fn copies_low_latency(&self) -> bool {
         false
     }
+    /// Paths that are to leave a channel's air to a better one are not shown to it ([`crate::airtime`]).
+    fn heeds_air(&self) -> bool {
+        false
+    }
 }
 
 /// The path with the least one-way delay.

@@ -1,7 +1,7 @@
 //! Frames: what the sealed part of a datagram holds after its timestamp.
 
 use super::reader::Reader;
-use super::{TIMESTAMP, Timestamp, sign_extend24};
+use super::{MAX_PATHS, TIMESTAMP, Timestamp, sign_extend24};
 use crate::vnet::Vnet;
 use arrayvec::ArrayVec;
 
@@ -14,6 +14,7 @@ pub(super) const STATUS: u8 = 0x05;
 pub(super) const CLOSE: u8 = 0x06;
 pub(super) const SKIP: u8 = 0x07;
 pub(super) const QUEUE: u8 = 0x08;
+pub(super) const AIR: u8 = 0x09;
 /// Types from here on are data; the low bits are the `D_*` flags.
 pub(super) const DATA: u8 = 0x80;
 /// The frame reaches to the end of the datagram, so it has no length field.
@@ -139,6 +140,27 @@ pub struct QueueFrame {
     pub verdict: u8,
 }
 
+/// The air that packets take on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirEntry {
+    /// The path.
+    pub path: u8,
+    /// The client's number of the radio channel.
+    pub channel: u8,
+    /// Air of a delivered packet of 1500 bytes, units of 4 µs; 0: not known.
+    pub packet_time: u16,
+}
+
+/// What a client knows of the air under its paths. Only to an end that announced that it reads it
+/// ([`ropewalk_session::READS_AIR`]).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AirFrame {
+    /// Grows with each; an older one is ignored.
+    pub seq: u16,
+    /// The paths of which it is known; of all others it is not.
+    pub paths: ArrayVec<AirEntry, MAX_PATHS>,
+}
+
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
@@ -165,6 +187,8 @@ pub enum Frame<'a> {
     },
     /// A repeater's queues towards its clients.
     Queue(QueueFrame),
+    /// The air under a client's paths.
+    Air(AirFrame),
     /// A part of a packet.
     Data(Fragment<'a>),
 }
@@ -204,6 +228,7 @@ impl<'a> Frames<'a> {
                 packets: r.u16()?,
                 verdict: r.u8()?,
             }),
+            AIR => Frame::Air(read_air(r)?),
             k if k & 0xf0 == DATA => Frame::Data(read_chunk(r, k)?),
             k => return Err(FrameError::Unknown(k)),
         })
@@ -254,6 +279,18 @@ fn read_ack(r: &mut Reader<'_>) -> Result<AckFrame, FrameError> {
         ack.ranges.push((gap, len));
     }
     Ok(ack)
+}
+
+fn read_air(r: &mut Reader<'_>) -> Result<AirFrame, FrameError> {
+    let mut air = AirFrame { seq: r.u16()?, paths: ArrayVec::new() };
+    let count = r.u8()? as usize;
+    if count > MAX_PATHS {
+        return Err(FrameError::Invalid);
+    }
+    for _ in 0..count {
+        air.paths.push(AirEntry { path: r.u8()? & 15, channel: r.u8()?, packet_time: r.u16()? });
+    }
+    Ok(air)
 }
 
 fn read_chunk<'a>(r: &mut Reader<'a>, kind: u8) -> Result<Fragment<'a>, FrameError> {

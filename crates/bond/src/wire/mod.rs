@@ -17,8 +17,8 @@ mod reader;
 mod writer;
 
 pub use frame::{
-    AckFrame, Continuation, Fragment, Frame, FrameError, Frames, GOES_ON, MAX_RANGES, PathStatus, QueueFrame,
-    seq_after,
+    AckFrame, AirEntry, AirFrame, Continuation, Fragment, Frame, FrameError, Frames, GOES_ON, MAX_RANGES,
+    PathStatus, QueueFrame, seq_after,
 };
 pub use writer::Writer;
 

@@ -1,4 +1,4 @@
-use super::frame::{AckFrame, Frame, FrameError, Frames, PathStatus, QueueFrame};
+use super::frame::{AckFrame, AirEntry, AirFrame, Frame, FrameError, Frames, PathStatus, QueueFrame};
 use super::*;
 use crate::vnet::Vnet;
 use arrayvec::ArrayVec;
@@ -24,7 +24,9 @@ fn every_frame_survives() {
     let status = PathStatus { path: 3, seq: 9, state: 1, mtu: 1420 };
     assert!(w.ping() && w.ack(&ack) && w.challenge(11) && w.response(12) && w.status(&status));
     let queue = QueueFrame { seq: 65_535, shared: 2, every_ms: 200, packets: 300, verdict: 2 };
-    assert!(w.close(5) && w.skip(6, 7, true) && w.queue(&queue));
+    let entry = |path| AirEntry { path, channel: 200, packet_time: 65_535 };
+    let air = AirFrame { seq: 1, paths: (0..16).map(entry).collect() };
+    assert!(w.close(5) && w.skip(6, 7, true) && w.queue(&queue) && w.air(&air));
     let len = w.len();
     assert_eq!(
         frames(&out, len),
@@ -37,6 +39,7 @@ fn every_frame_survives() {
             Frame::Close(5),
             Frame::Skip { flow: 6, seq: 7, no_gap_before: true },
             Frame::Queue(queue),
+            Frame::Air(air),
         ]
     );
 }
@@ -104,6 +107,9 @@ fn faults_are_named_and_end_the_datagram() {
     assert_eq!(errors(&[0x40]), [FrameError::Unknown(0x40)]);
     assert_eq!(errors(&[3, 1, 2]), [FrameError::Truncated]);
     assert_eq!(errors(&[8, 0, 1, 0, 2, 0, 200, 0, 40]), [FrameError::Truncated]);
+    assert_eq!(errors(&[9, 0, 1, 2, 0, 6, 0, 125, 1, 6, 0]), [FrameError::Truncated]);
+    let many: Vec<u8> = [9, 0, 1, 17].into_iter().chain([1; 68]).collect();
+    assert_eq!(errors(&many), [FrameError::Invalid], "no session has seventeen paths");
     assert_eq!(errors(&[2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]), [FrameError::Invalid]);
     // A whole packet without a byte.
     assert_eq!(errors(&[0x83, 0, 1, 0, 0, 1]), [FrameError::Invalid]);

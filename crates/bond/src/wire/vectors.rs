@@ -58,6 +58,11 @@ fn control(out: &mut String) {
     frame(out, "QUEUE: report 9, path 1 is shared, every 200 ms, 300 packets, decrease", ROOMY, &|w| {
         assert!(w.queue(&queue));
     });
+    let entry = |path, packet_time| AirEntry { path, channel: 6, packet_time };
+    let air = AirFrame { seq: 9, paths: ArrayVec::from_iter([entry(0, 125), entry(2, 750)]) };
+    frame(out, "AIR: report 9, paths 0 and 2 on channel 6, 500 and 3000 µs", ROOMY, &|w| {
+        assert!(w.air(&air))
+    });
 }
 
 fn data(out: &mut String) {

@@ -1,6 +1,6 @@
 //! Writes frames into a datagram under construction.
 
-use super::frame::{self, AckFrame, PathStatus, QueueFrame};
+use super::frame::{self, AckFrame, AirFrame, PathStatus, QueueFrame};
 use super::{HEADER, Header, TAG, TIMESTAMP, Timestamp};
 use crate::vnet::Vnet;
 
@@ -93,6 +93,21 @@ impl<'a> Writer<'a> {
     pub fn queue(&mut self, q: &QueueFrame) -> bool {
         let words = [q.seq, q.shared, q.every_ms, q.packets].map(u16::to_be_bytes);
         self.put_all([&[frame::QUEUE], words.as_flattened(), &[q.verdict]])
+    }
+
+    /// Tells of the air under the paths.
+    pub fn air(&mut self, a: &AirFrame) -> bool {
+        if 4 + 4 * a.paths.len() > self.room() {
+            return false;
+        }
+        self.put(&[frame::AIR]);
+        self.put(&a.seq.to_be_bytes());
+        self.put(&[a.paths.len() as u8]);
+        for entry in &a.paths {
+            self.put(&[entry.path, entry.channel]);
+            self.put(&entry.packet_time.to_be_bytes());
+        }
+        true
     }
 
     /// Ends the session.

@@ -1,5 +1,6 @@
 //! The client: what it adds to the loop.
 
+pub(crate) mod airtime;
 mod hindered;
 mod metering;
 mod network;
@@ -25,6 +26,7 @@ use crate::exit::{Code, failure};
 use crate::hooks::Hooks;
 use crate::report;
 use crate::report::history::What;
+use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
 use ropewalk_net::links::{Follower, Link};
@@ -231,6 +233,16 @@ impl Client {
         Ok(())
     }
 
+    /// The air that packets take by some interfaces; of all others it is not known.
+    fn on_air(&mut self, running: &mut Running, interfaces: &[(String, Air)], now: Time) {
+        for uplink in &self.uplinks {
+            let air = interfaces.iter().find(|(name, _)| *name == uplink.name.interface).map(|(_, air)| *air);
+            for attempt in uplink.attempts() {
+                running.core.engine.set_airtime(attempt.path, air, now);
+            }
+        }
+    }
+
     /// What the other end is called.
     fn other(&self) -> &'static str {
         if self.repeater.is_some() { "ap" } else { "gateway" }
@@ -350,6 +362,10 @@ impl Role for Client {
             Request::Translated { interface, prefixes } => {
                 let by_it = self.uplinks.iter_mut().filter(|w| w.name.interface == interface);
                 by_it.for_each(|w| w.on_nat64(prefixes.as_deref(), now));
+                Response::Done { said: String::new() }
+            }
+            Request::Air { interfaces } => {
+                self.on_air(running, &interfaces, now);
                 Response::Done { said: String::new() }
             }
             Request::PathAdd { name, options } => respond(self.add_path(running, &name, &options, now)),

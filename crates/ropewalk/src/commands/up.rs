@@ -2,7 +2,7 @@
 
 use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{
-    Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions,
+    Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
 };
 use crate::config::{self, Domain, File as Settings, Name, PathEntry, TlsMode};
 use crate::control::protocol::{Request, Response};
@@ -14,7 +14,7 @@ use crate::exit::{Code, failure};
 use crate::hooks::Hooks;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
-use crate::{logging, metrics};
+use crate::{logging, metrics, roam};
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
@@ -179,6 +179,9 @@ fn connect(
     privileges::drop_all_but_network()?;
 
     let (inbox, outbox) = mailbox()?;
+    if part.is_none() {
+        airtime::follow(roam::state_dir(&file.roam), outbox.clone())?;
+    }
     let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
     let domains = file.up.dns_domains.iter().map(|d| d.0.0.clone()).collect();
     // The bond's name servers are asked about the gateway's name, too.

@@ -11,6 +11,7 @@ use crate::report::history::Happened;
 use crate::report::pep::PepStatus;
 use crate::roam::report::RoamStatus;
 use crate::state::clients::KnownClient;
+use ropewalk_bond::airtime::Air;
 use ropewalk_session::{Endpoint, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -127,6 +128,12 @@ pub(crate) enum Request {
         /// The prefixes; `None` if its name servers did not answer.
         prefixes: Option<Vec<ropewalk_net::nat64::Prefix>>,
     },
+    /// Client, within the daemon only: the air that packets take by interfaces of a `ropewalk roam`.
+    #[serde(skip)]
+    Air {
+        /// All of which it is known, by the interface's name.
+        interfaces: Vec<(String, Air)>,
+    },
 }
 
 /// The daemon's line.
@@ -231,6 +238,7 @@ mod tests {
         for line in [
             r#"{"ask":"expel","client":"x"}"#,
             r#"{"ask":"resolved"}"#,
+            r#"{"ask":"air","interfaces":[]}"#,
             r#"{"ask":"join-clients","on":true}"#,
             "{}",
             "[]",

@@ -141,6 +141,8 @@ pub(crate) const PATH: &[Metric<Path>] = counters_and_gauges! {
     Counter "path_link_delivered_packets" "Packets that the link delivered, whoever sent them" |p| p.link.as_ref().map(|l| l.delivered as f64);
     Counter "path_link_failed_packets" "Packets that the link gave up or dropped" |p| p.link.as_ref().map(|l| l.failed as f64);
     Counter "path_link_retries" "Repetitions on the air" |p| p.link.as_ref().map(|l| l.retries as f64);
+    Gauge "path_packet_time_seconds" "Air that a delivered packet of 1500 bytes takes on the path" |p| p.air.as_ref().map(|a| a.packet_time_us as f64 / 1e6);
+    Gauge "path_rests" "1 while a better path of its radio channel has use for all the air" |p| p.air.as_ref().map(|a| f64::from(u8::from(a.rests)));
     Gauge "path_outstanding_datagrams" "Datagrams that the path's link has not completed" |p| Some(p.completed.outstanding as f64);
     Gauge "path_threshold_datagrams" "How many it may hold under the scheduler backpressure" |p| Some(f64::from(p.completed.threshold));
     Gauge "path_completed_datagrams_per_second" "Completions while the link was busy, in datagrams of full length" |p| Some(p.completed.completed_pps);

@@ -1,5 +1,6 @@
 //! What a daemon says of itself: one snapshot, for `status`, `top` and metrics. Its JSON is stable: fields are added, never changed.
 
+pub(crate) mod air;
 pub(crate) mod backhaul;
 pub(crate) mod fleet;
 pub(crate) mod flows;
@@ -193,6 +194,9 @@ pub(crate) struct Path {
     pub completed: Completions,
     /// What the link under it says of itself, where it has something to say.
     pub link: Option<link::Link>,
+    /// The air that its packets take, where a `ropewalk roam` of the client measures it.
+    #[serde(default)]
+    pub air: Option<air::Air>,
 }
 
 /// The queue of a session.
@@ -453,6 +457,7 @@ fn path(p: PathStatus, core: &Core) -> Path {
             shared: link.is_shared,
         },
         link: core.links.of(&p.route),
+        air: p.air.map(air::Air::new),
     }
 }
 

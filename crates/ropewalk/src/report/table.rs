@@ -16,6 +16,7 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         out.push('\n');
         session(&mut out, now, peer);
         paths(&mut out, before, peer, seconds);
+        air(&mut out, peer);
         if now.role == "ap" || now.role == "repeater" {
             backhaul(&mut out, peer);
         }
@@ -74,6 +75,13 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
     }
     for (name, link) in peer.paths.iter().filter_map(|p| Some((&p.name, p.link.as_ref()?))) {
         let _ = writeln!(out, "  link of {name} ({}): {}", link.source, link.line());
+    }
+}
+
+/// What is known of the air under paths.
+fn air(out: &mut String, peer: &Peer) {
+    for (name, air) in peer.paths.iter().filter_map(|p| Some((&p.name, p.air.as_ref()?))) {
+        let _ = writeln!(out, "  air of {name}: {}", air.line());
     }
 }
 
@@ -198,6 +206,7 @@ pub(crate) fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::air::Air;
     use crate::report::link::Link;
     use crate::report::{Queue, Traffic};
 
@@ -220,6 +229,7 @@ mod tests {
             },
             carrier: if id == 1 { "udp".into() } else { "tls".into() },
             link: (id == 2).then(|| Link { source: "qdisc".into(), delivered: 9, ..Link::default() }),
+            air: (id == 2).then_some(Air { packet_time_us: 640, channel: 6, rests: true }),
             ..Path::default()
         };
         let at = |ms: u64, sent: u64| Snapshot {
@@ -253,6 +263,7 @@ gateway: connected, 10.77.0.2, AES-128-GCM
   wan1         active  active                20.2 ms  20.0 Mb/s  10.0 Mb/s  0.66 %  1.6 MB out, 812 kB in
   wan2 by TLS  active  metered, 1.5 GB left  20.2 ms  0 b/s      0 b/s      0.66 %  0 B out, 0 B in
   link of wan2 (qdisc): 0 packets (0 B) wait; 9 delivered, 0 failed, 0 retries
+  air of wan2: 640 us a packet, rests: a better path fills the channel
   queue 64.0 kB in 3 packets, waits 4.2 ms; 0 dropped, 0 marked
   order 0 B held, 0 flows with gaps, waits 0.0 ms; 0 sent again, 0 given up, 0 late
 

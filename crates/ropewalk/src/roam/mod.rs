@@ -127,7 +127,8 @@ fn settings(args: &RoamArgs) -> anyhow::Result<File> {
     Ok(file)
 }
 
-fn state_dir(roam: &config::Roam) -> PathBuf {
+/// Where its daemon keeps its state.
+pub(crate) fn state_dir(roam: &config::Roam) -> PathBuf {
     roam.state.clone().unwrap_or_else(|| PathBuf::from(STATE))
 }
 

@@ -63,7 +63,11 @@ fn check_stations(judge: &mut Judge, name: &str, node: &NodeSpec, roam: &Roam) {
 
 /// Its addresses come and go, which a connection of TCP does not outlive.
 fn check_flow(judge: &mut Judge, name: &str, flow: &Flow) {
-    let of = |end: &str| end.split(':').next() == Some(name);
+    // The address inside a bond stays.
+    let bonds = &judge.scenario.bond;
+    let inside =
+        |end: &str| end.split_once(':').is_some_and(|(_, i)| bonds.iter().any(|(bond, _)| bond == i));
+    let of = |end: &str| end.split(':').next() == Some(name) && !inside(end);
     let takes_part = of(&flow.from) || of(&flow.to);
     let follows = flow.kind == FlowKind::Mptcp && of(&flow.to);
     judge.fail_if(takes_part && !follows, format!("flow.{}.kind", flow.name), || {

@@ -1,7 +1,7 @@
 //! Cables, bridges, addresses, routes and tunnels.
 
 use super::Judge;
-use crate::file::{Bond, Link, Migrate, Mode, NodeSpec};
+use crate::file::{Bond, Link, MediumModel, Migrate, Mode, NodeSpec, Scheduler};
 use crate::units::BitRate;
 use ipnet::Ipv4Net;
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,9 +211,33 @@ fn check_bond(judge: &mut Judge, key: &str, bond: &Bond) {
     judge.fail_if(bond.queue.0 < 200_000, format!("{key}.queue"), || {
         "a bond's queue has at least 200kB".into()
     });
+    check_airtime(judge, key, bond);
     if let Some(migrate) = &bond.migrate {
         check_migrate(judge, &format!("{key}.migrate"), bond, migrate);
     }
+}
+
+/// Nothing is told that nobody knows, or that no scheduler heeds.
+fn check_airtime(judge: &mut Judge, key: &str, bond: &Bond) {
+    if !bond.airtime {
+        return;
+    }
+    let key = format!("{key}.airtime");
+    let measures = judge.scenario.node.get(&bond.client).is_some_and(|n| n.roam.is_some());
+    let given = judge.scenario.medium.model == MediumModel::WeightedFair;
+    judge.fail_if(!given && !measures, &key, || {
+        format!(
+            "on 802.11 the client has to measure packet times; write `node.{}.roam = {{}}`, or set `medium.model = \"weighted-fair\"`",
+            bond.client
+        )
+    });
+    let heeds = matches!(bond.scheduler, Scheduler::EarliestArrival | Scheduler::RedundantLowLatency);
+    judge.fail_if(!heeds, &key, || {
+        format!(
+            "the scheduler {} uses all paths whatever air they take; take this out",
+            bond.scheduler.name()
+        )
+    });
 }
 
 fn check_migrate(judge: &mut Judge, key: &str, bond: &Bond, migrate: &Migrate) {

@@ -4,6 +4,7 @@
 //! a radio's partner does not share, a trace file that cannot be read) is told with the scenario's own key.
 
 mod air;
+mod airtime;
 mod bonds;
 mod bunches;
 mod events;
@@ -89,6 +90,7 @@ impl Built {
         nodes::route(&mut built, scenario);
         bonds::route(&mut built, scenario);
         roam::add(&mut built, scenario)?;
+        airtime::add(&built, scenario)?;
         bunches::add(&mut built, scenario)?;
         flows::add(&mut built, scenario)?;
         events::add(&mut built, scenario)?;

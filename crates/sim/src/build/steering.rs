@@ -32,7 +32,7 @@ pub(super) fn of(
     }
     let mut by_channel: BTreeMap<u16, Vec<Steered>> = BTreeMap::new();
     for (interface, spec) in scenario.node.get(name).into_iter().flat_map(|node| &node.interface) {
-        let Some((channel, packet_time)) = access_point(scenario, spec) else { continue };
+        let Some((channel, Some(packet_time))) = access_point(scenario, spec) else { continue };
         let index = built.interface(&key, &format!("{name}:{interface}"))?;
         let address = built.world.net.interfaces[index.index()].address.map(|a| a.0);
         let steered = address.map(|address| Steered { address, packet_time: Some(packet_time) });
@@ -46,8 +46,8 @@ pub(super) fn of(
     Ok(Some(Steering::new(&stations, law, steering.priority, seed)))
 }
 
-/// Channel and packet time of a station's access point.
-fn access_point(scenario: &Scenario, station: &Interface) -> Option<(u16, Duration)> {
+/// Channel of a station's access point, and its packet time where the medium is given it.
+pub(super) fn access_point(scenario: &Scenario, station: &Interface) -> Option<(u16, Option<Duration>)> {
     if station.mode != Some(Mode::Station) {
         return None;
     }
@@ -55,6 +55,6 @@ fn access_point(scenario: &Scenario, station: &Interface) -> Option<(u16, Durati
     scenario.node.values().find_map(|node| {
         let radio: &Radio =
             node.interface.values().find(serves)?.radio.as_ref().and_then(|r| node.radio.get(r))?;
-        Some((radio.channel, radio.packet_time?))
+        Some((radio.channel, radio.packet_time))
     })
 }

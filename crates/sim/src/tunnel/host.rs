@@ -1,5 +1,6 @@
 //! An engine with the simulated network around it.
 
+use super::airtime::SharedFeed;
 use super::channel_switcher::SharedMover;
 use super::links::Links;
 use super::offload::{self, Joined};
@@ -226,12 +227,19 @@ pub struct BondClient {
     paths: Vec<Outer>,
     /// The gateway's port.
     port: u16,
+    /// What is known of the air under its paths.
+    air: SharedFeed,
 }
 
 impl BondClient {
     /// A client that reaches its gateway's `port` by `paths`; `device` is its tunnel's device.
     pub fn new(engine: Engine, device: IfIndex, paths: Vec<Outer>, port: u16) -> BondClient {
-        BondClient { host: Host::new(engine, device), paths, port }
+        BondClient { host: Host::new(engine, device), paths, port, air: SharedFeed::default() }
+    }
+
+    /// The same, told of the air under its paths by `air`.
+    pub fn hearing_of_air(self, air: SharedFeed) -> BondClient {
+        BondClient { air, ..self }
     }
 
     /// The engine, for looking at.
@@ -250,6 +258,7 @@ impl Endpoint for BondClient {
             let mut engine = self.host.engine.borrow_mut();
             let id = engine.add_path(spec, engine_time(cx.now()));
             id.into_iter().for_each(|id| engine.set_shared(id, path.shared));
+            id.into_iter().for_each(|id| self.air.borrow_mut().start(link, id, cx.now()));
         }
         self.host.links.start(&self.host.engine, cx, &self.paths);
         self.host.pump(cx, &self.paths);
@@ -272,11 +281,12 @@ impl Endpoint for BondClient {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
+        self.air.borrow_mut().tell(&self.host.engine, cx.now());
         self.host.on_timer(cx, &self.paths);
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.host.next_timeout()
+        self.host.next_timeout().into_iter().chain(self.air.borrow().due()).min()
     }
 }
 

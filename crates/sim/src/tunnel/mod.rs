@@ -4,12 +4,14 @@
 //! machine is fast at: a run sends the same bytes everywhere. Devices have the offloads of Linux: segments of one flow that come at one instant are one
 //! super-packet.
 
+mod airtime;
 mod channel_switcher;
 mod host;
 mod links;
 mod offload;
 mod registry;
 
+pub use airtime::{AirFeed, AirSource, SharedFeed};
 pub use channel_switcher::{ChannelSwitcher, MoverSpec, SharedMover};
 pub use host::{BondClient, BondGateway, Outer, Shared, status};
 pub use registry::OpenDoor;
@@ -66,6 +68,8 @@ pub struct Bond {
     pub engines: [Shared; 2],
     /// The gateway's search for a better channel.
     pub channel_switcher: Option<SharedMover>,
+    /// What its client is told of the air under its paths: nothing, until somebody adds to it.
+    pub air: SharedFeed,
 }
 
 /// Why a tunnel could not be made.
@@ -120,7 +124,8 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
         Time::ZERO,
     );
     let port = EndpointId(next as u32 + 1).port();
-    let client = BondClient::new(client, inner, spec.paths.clone(), port);
+    let air = SharedFeed::default();
+    let client = BondClient::new(client, inner, spec.paths.clone(), port).hearing_of_air(air.clone());
     let channel_switcher =
         spec.channel_switcher.clone().map(|m| Rc::new(RefCell::new(ChannelSwitcher::new(m))));
     let gateway = BondGateway::new(gateway, outer, channel_switcher.clone());
@@ -129,7 +134,7 @@ pub fn add(world: &mut World, spec: &BondSpec) -> Result<Bond, BondError> {
         world.add_endpoint(spec.client, FlowId::NONE, Box::new(client))?,
         world.add_endpoint(spec.gateway, FlowId::NONE, Box::new(gateway))?,
     ];
-    Ok(Bond { ends, devices: [inner, outer], engines, channel_switcher })
+    Ok(Bond { ends, devices: [inner, outer], engines, channel_switcher, air })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod ack_hold;
 mod air;
+mod airtime;
 mod backhaul_faults;
 mod backup;
 mod blockage;

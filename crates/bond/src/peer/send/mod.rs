@@ -122,7 +122,7 @@ impl Peer {
     /// next best, a path that flaps the last.
     fn update_infos(&mut self, now: Time) {
         let taking_part = self.taking_part(now);
-        let Peer { send, paths, backhaul, .. } = self;
+        let Peer { send, paths, backhaul, airtime, .. } = self;
         send.infos.clear();
         let unlimited =
             backhaul.as_ref().is_some_and(|b| b.is_unlimited(taking_part.iter().map(|id| &paths[*id])));
@@ -137,6 +137,9 @@ impl Peer {
                 b.adjust(now, p, unlimited, &mut info);
             }
             send.infos.push(info);
+        }
+        if let Some(airtime) = airtime.as_mut().filter(|_| send.scheduler.heeds_air()) {
+            airtime.apply(now, paths.as_slice(), send.queue.is_empty(), &mut send.infos);
         }
     }
 
@@ -264,7 +267,16 @@ impl Peer {
             || p.control.status_due
             || p.control.close_due
             || self.backhaul.as_ref().is_some_and(|b| b.wants_turn(now, p))
+            || self.air_due(now).is_some_and(|at| at <= now && p.live.state == State::Active)
             || self.challenge_due(path, now)
+    }
+
+    /// When the gateway is to be told of the air under the paths, though nothing else leaves.
+    pub(in crate::peer) fn air_due(&self, now: Time) -> Option<Time> {
+        let told = self.airtime.as_ref().filter(|_| self.is_client && self.session.reads_air())?;
+        // Without a path that takes it the timer would come at once, again and again.
+        self.paths.iter().find(|p| p.live.state == State::Active && p.may_speak())?;
+        told.next_frame(self.is_flowing(now))
     }
 
     /// The path by which acknowledgements of `path` leave.
@@ -313,8 +325,8 @@ impl Peer {
     ) -> Option<Batch> {
         let size = self.paths[path].datagram();
         let limit = match fill {
-            Fill::Ordered(g) => g.datagrams,
-            Fill::Resend => self.slots_of(path).min(8),
+            Fill::Ordered(g) => g.datagrams.min(self.air_of(path)),
+            Fill::Resend => self.slots_of(path).min(8).min(self.air_of(path)),
             _ => 1,
         };
         // Packets of the low-latency class and what a path must say wait for nothing; a batch of the others uses up the room that there is at its beginning.
@@ -391,6 +403,9 @@ impl Peer {
         if let Some(b) = &mut self.backhaul {
             b.on_sent(now, p, bytes);
         }
+        if let Some(airtime) = &mut self.airtime {
+            airtime.on_sent(path, bytes);
+        }
     }
 
     /// Datagrams of flows are about to leave.
@@ -452,6 +467,12 @@ impl Peer {
             // The next one is as good if there is no room now.
             w.queue(&report);
         }
+        let reads_air = self.is_client && self.session.reads_air() && p.live.state == State::Active;
+        if let Some(airtime) = self.airtime.as_mut().filter(|a| reads_air && a.rides(now))
+            && w.air(&airtime.frame(now))
+        {
+            airtime.on_said(now);
+        }
         if std::mem::take(&mut p.control.close_due) {
             w.close(closing.unwrap_or(0));
         }
@@ -462,6 +483,11 @@ impl Peer {
             }
         }
         asks
+    }
+
+    /// How many datagrams the air of the path's channel has room for.
+    fn air_of(&self, path: PathId) -> usize {
+        self.airtime.as_ref().map_or(usize::MAX, |a| a.datagrams(path))
     }
 
     /// How many datagrams the path's link takes, as the scheduler was told.

@@ -66,6 +66,11 @@ impl SendSide {
         self.abandoned
     }
 
+    /// Whether the scheduler leaves air to better paths.
+    pub(in crate::peer) fn heeds_air(&self) -> bool {
+        self.scheduler.heeds_air()
+    }
+
     /// Another scheduler, or another setting of it.
     pub(crate) fn set_scheduler(&mut self, config: &Config) {
         self.scheduler = config.scheduler.scheduler(config.max_spread);

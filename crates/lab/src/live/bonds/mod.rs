@@ -30,11 +30,18 @@ const ENDS: [&str; 2] = ["client", "gateway"];
 pub(crate) fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let of = |(name, bond): (&String, &Bond)| {
         let weighted = bond.paths.iter().any(|p| p.weight != 1);
-        let refusals = [(
-            weighted,
-            "paths",
-            "the daemon takes no weights from its configuration; leave them out in the lab",
-        )];
+        let refusals = [
+            (
+                weighted,
+                "paths",
+                "the daemon takes no weights from its configuration; leave them out in the lab",
+            ),
+            (
+                bond.airtime,
+                "airtime",
+                "packet times are told by a `ropewalk roam`, which the lab has none of; take this out",
+            ),
+        ];
         let wrong = refusals.into_iter().filter(|r| r.0);
         let mut all: Vec<_> =
             wrong.map(|(_, key, why)| BuildError::new(format!("bond.{name}.{key}"), why)).collect();

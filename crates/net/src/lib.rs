@@ -37,6 +37,7 @@ pub mod mptcp;
 pub mod nat;
 mod netlink;
 mod nft;
+pub mod offloads;
 pub mod peer;
 pub mod pep;
 pub mod poll;

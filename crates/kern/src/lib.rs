@@ -9,9 +9,12 @@
 //! [`load`] registers a controller and pins it under [`PINS`], where it stays until [`unload`] or a
 //! reboot, without a process. It needs root, and Linux 6.4 or later with `CONFIG_DEBUG_INFO_BTF`
 //! and `CONFIG_BPF_JIT`.
+//!
+//! [`marks`] is another program: it marks segments that arrive (ECN), for `ropewalk roam`.
 
 mod btf;
 mod loader;
+pub mod marks;
 mod object;
 mod pins;
 mod shared;
@@ -99,13 +102,16 @@ pub enum KernError {
         "this kernel ({0}) cannot keep a BPF congestion controller without a process: take Linux 6.4 or later"
     )]
     TooOld(String),
+    /// An old kernel.
+    #[error("this kernel ({0}) cannot mark what arrives by an interface (tcx): take Linux 6.6 or later")]
+    NoTcx(String),
     /// The verifier.
     #[error(
-        "this kernel does not accept the program {program} of {law} ({error}); please report it with this:\n{log}"
+        "this kernel does not accept the program {program} of {object} ({error}); please report it with this:\n{log}"
     )]
     Verifier {
-        /// The controller.
-        law: &'static str,
+        /// The controller, or what marks.
+        object: &'static str,
         /// The program.
         program: String,
         /// What the system call answered.

@@ -1,12 +1,13 @@
 //! From an object to programs and maps in the kernel.
 
 use crate::btf::{Btf, Member};
-use crate::object::{MapSpec, Object, Program};
+use crate::object::{INGRESS, MapSpec, Object, Program};
 use crate::sys::{self, NewMap, NewProgram};
 use crate::{KernError, Law};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Types of programs and maps, and flags (include/uapi/linux/bpf.h).
+const PROG_SCHED_CLS: u32 = 3;
 const PROG_STRUCT_OPS: u32 = 27;
 const PROG_SYSCALL: u32 = 31;
 const SLEEPABLE: u32 = 1 << 4;
@@ -25,7 +26,8 @@ const LOG_SHOWN: usize = 2000;
 /// An object whose maps are in the kernel.
 #[derive(Debug)]
 pub(crate) struct Maps {
-    law: Law,
+    /// What the kernel calls its programs.
+    name: &'static str,
     object: Object,
     btf: OwnedFd,
     made: Vec<(String, OwnedFd)>,
@@ -33,7 +35,7 @@ pub(crate) struct Maps {
 
 impl Maps {
     /// Makes an object's maps; `connections` have room for so many if it is said.
-    pub(crate) fn new(law: Law, file: &[u8], connections: Option<u32>) -> Result<Maps, KernError> {
+    pub(crate) fn new(name: &'static str, file: &[u8], connections: Option<u32>) -> Result<Maps, KernError> {
         let object = Object::parse(file)?;
         let btf = sys::load_btf(object.btf.bytes()).map_err(KernError::system("loading BTF"))?;
         let make = |spec: &MapSpec| {
@@ -52,7 +54,7 @@ impl Maps {
             Ok((spec.name.clone(), made))
         };
         let made = object.maps.iter().map(make).collect::<Result<_, KernError>>()?;
-        Ok(Maps { law, object, btf, made })
+        Ok(Maps { name, object, btf, made })
     }
 
     /// One of them.
@@ -80,7 +82,7 @@ impl Maps {
         }
         let short = program.section.rsplit('/').next().unwrap_or_default();
         let new = NewProgram {
-            name: &format!("{}_{short}", self.law.kernel_name()),
+            name: &format!("{}_{short}", self.name),
             kind,
             flags: if kind == PROG_SYSCALL { SLEEPABLE } else { 0 },
             code: &code,
@@ -102,17 +104,26 @@ impl Maps {
         }
         let from = log.len().saturating_sub(LOG_SHOWN);
         let log = log.get(from..).unwrap_or(&log).trim_end().to_owned();
-        KernError::Verifier { law: self.law.name(), program: program.to_owned(), error, log }
+        KernError::Verifier { object: self.name, program: program.to_owned(), error, log }
     }
 
     /// The program that runs the law alone.
     pub(crate) fn trial(&self) -> Result<OwnedFd, KernError> {
-        let program = self.object.programs.iter().find(|p| p.section == "syscall");
-        self.program(program.ok_or(KernError::Damaged("a program is missing"))?, PROG_SYSCALL, None)
+        self.program(self.section("syscall")?, PROG_SYSCALL, None)
+    }
+
+    /// The program that looks at what arrives by an interface.
+    pub(crate) fn ingress(&self) -> Result<OwnedFd, KernError> {
+        self.program(self.section(INGRESS)?, PROG_SCHED_CLS, None)
+    }
+
+    fn section(&self, name: &str) -> Result<&Program, KernError> {
+        let program = self.object.programs.iter().find(|p| p.section == name);
+        program.ok_or(KernError::Damaged("a program is missing"))
     }
 
     /// Registers the controller. It lives as long as what is returned, or a pin of it.
-    pub(crate) fn register(&self) -> Result<OwnedFd, KernError> {
+    pub(crate) fn register(&self, law: Law) -> Result<OwnedFd, KernError> {
         let kernel = kernel_btf()?;
         let outer = kernel.structure("bpf_struct_ops_tcp_congestion_ops").ok_or(KernError::NoStructOps)?;
         let inner = kernel.structure("tcp_congestion_ops").ok_or(KernError::NoStructOps)?;
@@ -131,14 +142,14 @@ impl Maps {
             programs.push(loaded);
         }
         let at = data + place(&members, "name")?.1.offset;
-        let name = self.law.kernel_name().as_bytes();
+        let name = law.kernel_name().as_bytes();
         value[at..at + name.len()].copy_from_slice(name);
-        if self.law.is_for_all() {
+        if law.is_for_all() {
             let at = data + place(&members, "flags")?.1.offset;
             value[at..at + 4].copy_from_slice(&NON_RESTRICTED.to_ne_bytes());
         }
         let map = NewMap {
-            name: self.law.kernel_name(),
+            name: law.kernel_name(),
             kind: MAP_STRUCT_OPS,
             key_size: 4,
             value_size: size as u32,
@@ -156,7 +167,7 @@ impl Maps {
         sys::update(map.as_fd(), &[0; 4], &value)
             .map_err(KernError::system("filling the controller's map"))?;
         sys::link(map.as_fd()).map_err(|e| match e.raw_os_error() {
-            Some(libc::EEXIST) => KernError::Taken(self.law.kernel_name()),
+            Some(libc::EEXIST) => KernError::Taken(law.kernel_name()),
             _ => KernError::system("registering the controller")(e),
         })
     }
@@ -171,6 +182,6 @@ fn kernel_btf() -> Result<Btf, KernError> {
     Btf::parse(std::fs::read("/sys/kernel/btf/vmlinux").map_err(|_| KernError::NoBtf)?)
 }
 
-fn release() -> String {
+pub(crate) fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }

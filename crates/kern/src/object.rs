@@ -5,6 +5,9 @@ use crate::btf::{Btf, word};
 use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SymbolSection};
 
+/// The section of a program for what arrives by an interface.
+pub(crate) const INGRESS: &str = "tcx/ingress";
+
 /// A program as compiled.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -78,7 +81,7 @@ impl Object {
                 maps.push(spec);
             }
         }
-        let is_program = |name: &str| name.starts_with("struct_ops/") || name == "syscall";
+        let is_program = |name: &str| name.starts_with("struct_ops/") || name == "syscall" || name == INGRESS;
         let mut programs = Vec::new();
         for section in elf.sections() {
             let name = section.name().unwrap_or_default().to_owned();

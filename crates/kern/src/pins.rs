@@ -64,8 +64,8 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     }
     // What is left of a load that was killed.
     remove(&directory)?;
-    let maps = Maps::new(law, law.object(), None)?;
-    let link = maps.register()?;
+    let maps = Maps::new(law.kernel_name(), law.object(), None)?;
+    let link = maps.register(law)?;
     fs::create_dir_all(&directory).map_err(KernError::system("making a directory under /sys/fs/bpf"))?;
     // The link last: with it the controller is there to stay.
     let pins =

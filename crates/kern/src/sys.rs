@@ -11,15 +11,19 @@ use std::path::Path;
 const MAP_CREATE: i64 = 0;
 const MAP_LOOKUP: i64 = 1;
 const MAP_UPDATE: i64 = 2;
+const MAP_DELETE: i64 = 3;
 const MAP_NEXT_KEY: i64 = 4;
 const PROG_LOAD: i64 = 5;
 const OBJ_PIN: i64 = 6;
 const OBJ_GET: i64 = 7;
 const PROG_TEST_RUN: i64 = 10;
+const PROG_QUERY: i64 = 16;
 const BTF_LOAD: i64 = 18;
 const LINK_CREATE: i64 = 28;
 /// Attach type of a link to a struct of functions.
 const BPF_STRUCT_OPS: u32 = 44;
+/// Attach type of a program that sees what arrives by an interface.
+const BPF_TCX_INGRESS: u32 = 46;
 /// What the verifier says is cut at this length, bytes.
 const LOG: usize = 1 << 20;
 
@@ -60,11 +64,22 @@ impl Attr {
 
     /// Does it. What the pointers in it lead to has to live, and to be as long as the command says.
     fn call(&self, command: i64) -> io::Result<i32> {
-        // SAFETY: the kernel reads so many bytes of an array that lives, and what its pointers lead
-        // to lives in each caller.
-        let answer =
-            unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), std::mem::size_of_val(&self.0)) };
+        self.clone().call_and_read(command)
+    }
+
+    /// The same, where the kernel writes into the words.
+    fn call_and_read(&mut self, command: i64) -> io::Result<i32> {
+        let length = std::mem::size_of_val(&self.0);
+        // SAFETY: the kernel reads and writes so many bytes of an array that is ours, and what its
+        // pointers lead to lives in each caller.
+        let answer = unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_mut_ptr(), length) };
         if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }
+    }
+
+    /// The word at a place.
+    fn read(&self, at: usize) -> u32 {
+        let shift = if cfg!(target_endian = "little") { at % 8 * 8 } else { 32 - at % 8 * 8 };
+        (self.0[at / 8] >> shift) as u32
     }
 
     fn open(&self, command: i64) -> io::Result<OwnedFd> {
@@ -164,6 +179,18 @@ pub(crate) fn link(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Attr::new().fd(0, map).word(8, BPF_STRUCT_OPS).open(LINK_CREATE)
 }
 
+/// Has a program see what arrives by an interface, as long as what is returned is open.
+pub(crate) fn link_ingress(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    Attr::new().fd(0, program).word(4, interface).word(8, BPF_TCX_INGRESS).open(LINK_CREATE)
+}
+
+/// How many programs do.
+pub(crate) fn count_ingress(interface: u32) -> io::Result<u32> {
+    let mut attr = Attr::new().word(0, interface).word(4, BPF_TCX_INGRESS);
+    attr.call_and_read(PROG_QUERY)?;
+    Ok(attr.read(24))
+}
+
 fn path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
 }
@@ -184,6 +211,15 @@ pub(crate) fn run(program: BorrowedFd<'_>, context: &mut [u8]) -> io::Result<()>
     attr.pointer(48, context.as_mut_ptr()).call(PROG_TEST_RUN).map(drop)
 }
 
+/// Runs a program for packets once on a frame, and gives the frame as it leaves it.
+pub(crate) fn run_on(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<Vec<u8>> {
+    let mut after = vec![0; frame.len()];
+    let length = frame.len() as u32;
+    let attr = Attr::new().fd(0, program).word(8, length).word(12, length).word(32, 1);
+    attr.pointer(16, frame.as_ptr()).pointer(24, after.as_mut_ptr()).call(PROG_TEST_RUN)?;
+    Ok(after)
+}
+
 /// A value; none if there is no such key. `value` is as long as the map's values.
 pub(crate) fn lookup(map: BorrowedFd<'_>, key: &[u8], value: &mut [u8]) -> io::Result<bool> {
     let attr = Attr::new().fd(0, map).pointer(8, key.as_ptr()).pointer(16, value.as_mut_ptr());
@@ -196,6 +232,14 @@ pub(crate) fn lookup(map: BorrowedFd<'_>, key: &[u8], value: &mut [u8]) -> io::R
 
 pub(crate) fn update(map: BorrowedFd<'_>, key: &[u8], value: &[u8]) -> io::Result<()> {
     Attr::new().fd(0, map).pointer(8, key.as_ptr()).pointer(16, value.as_ptr()).call(MAP_UPDATE).map(drop)
+}
+
+/// Takes a key away; nothing if it is not there.
+pub(crate) fn delete(map: BorrowedFd<'_>, key: &[u8]) -> io::Result<()> {
+    match Attr::new().fd(0, map).pointer(8, key.as_ptr()).call(MAP_DELETE) {
+        Err(e) if e.raw_os_error() != Some(libc::ENOENT) => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// The key after this one, or the first.

@@ -51,7 +51,7 @@ impl Trial {
 
     /// Loads a law from an object that has just been compiled.
     pub fn of_object(law: Law, object: &[u8]) -> Result<Trial, KernError> {
-        let maps = Maps::new(law, object, None)?;
+        let maps = Maps::new(law.kernel_name(), object, None)?;
         let program = maps.trial()?;
         Ok(Trial { maps, program })
     }
@@ -95,8 +95,8 @@ pub struct Registered {
 impl Registered {
     /// Registers it.
     pub fn new(law: Law, connections: u32) -> Result<Registered, KernError> {
-        let maps = Maps::new(law, law.object(), Some(connections))?;
-        let link = maps.register()?;
+        let maps = Maps::new(law.kernel_name(), law.object(), Some(connections))?;
+        let link = maps.register(law)?;
         Ok(Registered { maps, _link: link })
     }
 

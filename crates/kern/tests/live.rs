@@ -3,24 +3,20 @@
 //!
 //! One test, part after part: a controller's name is the whole machine's.
 
+mod common;
+
+use common::{becomes, ip, socket, within};
 use ropewalk_kern::trial::Registered;
 use ropewalk_kern::{KernError, Law};
-use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::FromRawFd;
 use std::process::Command;
-use std::time::Duration;
 
 const MPTCP: i32 = 262;
 /// What is sent over each connection, bytes: many windows' worth.
 const BYTES: usize = 4 << 20;
 const ROOM: u32 = 16384;
-
-fn ip(line: &str) {
-    let done = Command::new("ip").args(line.split_whitespace()).output().unwrap();
-    assert!(done.status.success(), "ip {line}: {}", String::from_utf8_lossy(&done.stderr));
-}
 
 /// Two namespaces; gone at the end.
 struct Net;
@@ -66,26 +62,6 @@ impl Drop for Net {
     }
 }
 
-/// Does something in a namespace, on a thread of its own.
-fn within<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
-    let file = File::open(format!("/run/netns/{name}")).unwrap();
-    let thread = std::thread::spawn(move || {
-        // SAFETY: a descriptor of a namespace, which this thread alone enters.
-        assert_eq!(unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) }, 0);
-        work()
-    });
-    thread.join().unwrap()
-}
-
-/// A stream socket of a protocol.
-fn socket(address: SocketAddr, protocol: i32) -> i32 {
-    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    // SAFETY: three numbers go in.
-    let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, protocol) };
-    assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-    fd
-}
-
 fn listen(address: &str, protocol: i32) -> TcpListener {
     let address: SocketAddr = address.parse().unwrap();
     within("kern-b", move || {
@@ -124,17 +100,6 @@ fn carry(ends: &mut (TcpStream, TcpStream)) {
     ends.1.read_exact(&mut got).unwrap();
     sender.join().unwrap();
     assert!(got.iter().all(|b| *b == 7));
-}
-
-/// Waits until it is so, at most ten seconds.
-fn becomes(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..200 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("after ten seconds still not: {what}");
 }
 
 fn register(room: u32) -> Option<Registered> {

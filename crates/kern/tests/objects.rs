@@ -43,5 +43,15 @@ fn sources_compile_and_their_objects_load() {
             Err(e) => panic!("{}: {e}", law.name()),
         }
     }
+    let marks = fs::read(to.join("mark.bpf.o")).unwrap();
+    match ropewalk_kern::marks::Marks::of_object(&marks) {
+        Ok(_) => {}
+        Err(
+            e @ (ropewalk_kern::KernError::NotRoot
+            | ropewalk_kern::KernError::Refused(_)
+            | ropewalk_kern::KernError::NoTcx(_)),
+        ) => ropewalk_skip::skip(e),
+        Err(e) => panic!("marks: {e}"),
+    }
     fs::remove_dir_all(&to).unwrap();
 }

@@ -38,6 +38,7 @@ pub mod nat;
 pub mod nat64;
 mod netlink;
 mod nft;
+pub mod offloads;
 pub mod peer;
 pub mod pep;
 pub mod poll;

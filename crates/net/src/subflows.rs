@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use netlink_packet_core::{NLM_F_DUMP, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable};
 
 use crate::genl::find;
 use crate::netlink::Netlink;
-use crate::tcp_info;
+use crate::tcp_info::{self, TcpInfo};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// `struct inet_diag_req_v2` and `struct inet_diag_msg`.
@@ -22,8 +22,10 @@ const ESTABLISHED: u32 = 1 << 1;
 const ATTR_INFO: u16 = 2;
 const ATTR_ULP: u16 = 19;
 const ULP_NAME: u16 = 1;
-/// Where an answer has this end's address.
+/// Where an answer has this end's port and the other's, then this end's address and the other's.
+const PORTS: usize = 4;
 const LOCAL: usize = 8;
+const REMOTE: usize = 24;
 
 /// A subflow that carries data: so much came by it, the last no longer ago. One that waits for a
 /// program, or keeps itself alive, says nothing of what its access point carries.
@@ -45,6 +47,17 @@ impl LeastRtts {
         let least = |a: Option<Duration>, b| a.into_iter().chain(b).min();
         LeastRtts { all: least(self.all, other.all), busy: least(self.busy, other.busy) }
     }
+}
+
+/// A subflow by which data come now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// This end.
+    pub local: SocketAddr,
+    /// Who sends.
+    pub remote: SocketAddr,
+    /// The kernel's figures.
+    pub tcp: TcpInfo,
 }
 
 /// A message as it came.
@@ -82,43 +95,69 @@ impl NetlinkDeserializable for Diag {
 /// The kernel's own.
 pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, LeastRtts>> {
     let mut all: BTreeMap<IpAddr, LeastRtts> = BTreeMap::new();
+    for (address, rtt) in dump(read)? {
+        let least = all.entry(address).or_default();
+        *least = least.and(rtt);
+    }
+    Ok(all)
+}
+
+/// The subflows by which data come now: 64 KiB so far at least, the last within a second.
+///
+/// # Errors
+/// The kernel's own.
+pub fn busy() -> io::Result<Vec<Busy>> {
+    dump(|answer| subflow(answer).filter(|s| is_busy(&s.tcp)))
+}
+
+/// What is read of each established TCP connection.
+fn dump<T>(read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Vec<T>> {
+    let mut all = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut request = vec![0; REQUEST];
         (request[0], request[1], request[2]) = (family as u8, libc::IPPROTO_TCP as u8, 1 << (ATTR_INFO - 1));
         request[4..8].copy_from_slice(&ESTABLISHED.to_ne_bytes());
         // What changes under a dump is here or not here, and either is right.
-        for answer in Netlink::open_diag()?.ask(Diag(request), NLM_F_DUMP)? {
-            if let Some((address, rtt)) = read(&answer.0) {
-                let least = all.entry(address).or_default();
-                *least = least.and(rtt);
-            }
-        }
+        let answers = Netlink::open_diag()?.ask(Diag(request), NLM_F_DUMP)?;
+        all.extend(answers.iter().filter_map(|answer| read(&answer.0)));
     }
     Ok(all)
 }
 
-/// This end's address and the least round trip of a subflow that has one.
-fn read(answer: &[u8]) -> Option<(IpAddr, LeastRtts)> {
+/// A subflow, if it is one.
+fn subflow(answer: &[u8]) -> Option<Busy> {
     let (head, attributes) = answer.split_at_checked(ANSWER)?;
     let name = find(find(attributes, ATTR_ULP)?, ULP_NAME)?;
     if name.strip_suffix(&[0]).unwrap_or(name) != b"mptcp" {
         return None;
     }
-    let address = match i32::from(head[0]) {
-        libc::AF_INET => Ipv4Addr::from(*head[LOCAL..].first_chunk::<4>()?).into(),
-        libc::AF_INET6 => IpAddr::from(Ipv6Addr::from(*head[LOCAL..].first_chunk::<16>()?)).to_canonical(),
-        _ => return None,
+    let end = |port: usize, at: usize| {
+        let address = match i32::from(head[0]) {
+            libc::AF_INET => Ipv4Addr::from(*head[at..].first_chunk::<4>()?).into(),
+            libc::AF_INET6 => IpAddr::from(Ipv6Addr::from(*head[at..].first_chunk::<16>()?)).to_canonical(),
+            _ => return None,
+        };
+        Some(SocketAddr::new(address, u16::from_be_bytes([head[port], head[port + 1]])))
     };
     let mut info = [0; tcp_info::LENGTH];
     let said = find(attributes, ATTR_INFO)?;
     let length = said.len().min(info.len());
     info[..length].copy_from_slice(&said[..length]);
-    let info = tcp_info::parse(&info);
-    let rtt = info.rtt_min;
+    Some(Busy { local: end(PORTS, LOCAL)?, remote: end(PORTS + 2, REMOTE)?, tcp: tcp_info::parse(&info) })
+}
+
+fn is_busy(tcp: &TcpInfo) -> bool {
+    tcp.bytes_received >= BUSY_BYTES && tcp.last_received <= BUSY_WITHIN
+}
+
+/// This end's address and the least round trip of a subflow that has one.
+fn read(answer: &[u8]) -> Option<(IpAddr, LeastRtts)> {
+    let Busy { local, tcp, .. } = subflow(answer)?;
+    let rtt = tcp.rtt_min;
     // The kernel says that it has none by the largest number.
     let none = rtt.is_zero() || rtt.as_micros() >= u32::MAX.into();
-    let is_busy = info.bytes_received >= BUSY_BYTES && info.last_received <= BUSY_WITHIN;
-    (!none).then_some((address, LeastRtts { all: Some(rtt), busy: Some(rtt).filter(|_| is_busy) }))
+    let busy = Some(rtt).filter(|_| is_busy(&tcp));
+    (!none).then_some((local.ip(), LeastRtts { all: Some(rtt), busy }))
 }
 
 #[cfg(test)]
@@ -157,6 +196,25 @@ mod tests {
         }
         assert_eq!(read(&answer(libc::AF_UNIX, &here, b"mptcp", 5)), None);
         (0..v4.len() - 16).for_each(|length| assert_eq!(read(&v4[..length]), None, "{length} bytes"));
+    }
+
+    #[test]
+    fn both_ends_of_a_subflow_are_read() {
+        let mut bytes = heard(libc::AF_INET, &[192, 0, 2, 7], b"mptcp", 12_000, (1 << 20, 30));
+        bytes[4..8].copy_from_slice(&[0x1f, 0x90, 0, 80]);
+        bytes[24..28].copy_from_slice(&[198, 51, 100, 1]);
+        let info = ANSWER + 4;
+        bytes[info + 5] = 8;
+        bytes[info + 92..info + 96].copy_from_slice(&40_000_u32.to_ne_bytes());
+        let said = subflow(&bytes).unwrap();
+        assert_eq!(
+            (said.local, said.remote),
+            (([192, 0, 2, 7], 8080).into(), ([198, 51, 100, 1], 80).into())
+        );
+        assert!(said.tcp.has_ecn && is_busy(&said.tcp));
+        assert_eq!(said.tcp.rtt_at_receiver, Duration::from_millis(40));
+        bytes[info + 5] = 7;
+        assert!(!subflow(&bytes).unwrap().tcp.has_ecn);
     }
 
     #[test]

@@ -14,6 +14,8 @@ const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_INFO: libc::c_int = 1;
 const MPTCP_TCPINFO: libc::c_int = 2;
 const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
+/// `TCPI_OPT_ECN`, of `tcpi_options`.
+const OPTION_ECN: u8 = 8;
 /// `MPTCP_INFO_FLAG_FALLBACK`: the connection is plain TCP.
 const FALLBACK: u32 = 1;
 
@@ -24,6 +26,10 @@ pub struct TcpInfo {
     pub rtt: Duration,
     /// Least round trip.
     pub rtt_min: Duration,
+    /// Smoothed round trip of who receives, by timestamps; zero before it was measured.
+    pub rtt_at_receiver: Duration,
+    /// Both ends understand marks (ECN).
+    pub has_ecn: bool,
     /// Bytes of payload in a segment.
     pub mss: u32,
     /// Congestion window, segments.
@@ -145,6 +151,8 @@ pub(crate) fn parse(bytes: &[u8; LENGTH]) -> TcpInfo {
         bytes_received: long(128),
         last_received: Duration::from_millis(word(52).into()),
         rtt_min: micros(word(148).into()),
+        rtt_at_receiver: micros(word(92).into()),
+        has_ecn: bytes[5] & OPTION_ECN != 0,
         sent_segments: word(156),
         busy: micros(long(168)),
         window_limited: micros(long(176)),

@@ -76,6 +76,13 @@ impl RoundTrips {
         self.smoothed = Some(self.smoothed.map_or(rtt, |smoothed| (smoothed * 7 + rtt) / 8));
     }
 
+    /// A least round trip that somebody else has measured: nothing that is smoothed.
+    pub fn on_least(&mut self, rtt: Duration) {
+        if !rtt.is_zero() {
+            self.least[0] = Some(self.least[0].map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
     /// Smoothed.
     pub fn smoothed(&self) -> Option<Duration> {
         self.smoothed
@@ -205,6 +212,15 @@ mod tests {
             trips.on_sample(ms(325), ms(second * 1000));
         }
         assert_eq!(trips.least(), Some(ms(325)));
+    }
+
+    #[test]
+    fn a_least_round_trip_of_somebody_else_moves_the_least_alone() {
+        let mut trips = RoundTrips::default();
+        trips.on_sample(ms(300), ms(0));
+        trips.on_least(ms(25));
+        trips.on_least(Duration::ZERO);
+        assert_eq!((trips.smoothed(), trips.least()), (Some(ms(300)), Some(ms(25))));
     }
 
     fn marker(packet: u64, path: u64, queue: u64) -> Marker {

@@ -42,6 +42,20 @@ pub struct Path {
     pub least_rtt: Option<Duration>,
     /// Packets that have arrived by it, since it began.
     pub packets: u64,
+    /// What marks do to its sender.
+    pub marks: Marks,
+}
+
+/// What is known of marks on a subflow, where they are a lever before MP_PRIO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// There are none, or the sender answers them: priorities go by the air alone.
+    #[default]
+    None,
+    /// They are being tried: whether it uses too much of the air is judged after that.
+    Tried,
+    /// Its sender does not answer them.
+    Unanswered,
 }
 
 /// Share of the air that a sender's least window takes: 2·T/(RTT + T). None: its round trip is not
@@ -108,8 +122,9 @@ impl Priorities {
         }
         for (index, path) in paths.iter().enumerate() {
             let costly = floor_cost(path).is_some_and(|cost| cost > BUDGET);
+            let deaf = path.marks == Marks::Unanswered;
             match (is_worse(path, paths), self.roles[index].state) {
-                (true, State::Normal) if costly => self.turn(index, State::Resting, paths, now),
+                (true, State::Normal) if costly || deaf => self.turn(index, State::Resting, paths, now),
                 (false, state) if state != State::Normal => self.turn(index, State::Normal, paths, now),
                 _ => {}
             }
@@ -162,7 +177,10 @@ impl Priorities {
         }
         let unanswered = |index: &usize| {
             let normal = self.roles[*index].state == State::Normal;
-            normal && air[*index] > UNANSWERED && is_worse(&paths[*index], paths)
+            normal
+                && paths[*index].marks != Marks::Tried
+                && air[*index] > UNANSWERED
+                && is_worse(&paths[*index], paths)
         };
         if let Some(index) = (0..paths.len()).find(unanswered) {
             return self.turn(index, State::Resting, paths, now);
@@ -212,7 +230,12 @@ mod tests {
     }
 
     fn path(packet_us: u64, rtt_ms: u64) -> Path {
-        Path { packet_time: Duration::from_micros(packet_us), least_rtt: Some(ms(rtt_ms)), packets: 0 }
+        Path {
+            packet_time: Duration::from_micros(packet_us),
+            least_rtt: Some(ms(rtt_ms)),
+            packets: 0,
+            marks: Marks::None,
+        }
     }
 
     /// Runs for so many seconds; `rates` says packets a second of both from who rests. Gives the
@@ -264,6 +287,22 @@ mod tests {
         let mut rule = Priorities::new();
         rested(&mut rule, &mut paths, 0..4, deaf);
         assert_eq!(rested(&mut rule, &mut paths, 4..60, deaf), 1.0);
+    }
+
+    #[test]
+    fn marks_are_tried_first_and_who_does_not_answer_them_rests_at_once() {
+        let deaf = |rests: bool| if rests { [0, 1_900] } else { [800, 400] };
+        let slow = Path { marks: Marks::Tried, ..path(1_000, 100) };
+        let mut paths = [slow, path(500, 100)];
+        let mut rule = Priorities::new();
+        assert_eq!(rested(&mut rule, &mut paths, 0..20, deaf), 0.0);
+        paths[0].marks = Marks::Unanswered;
+        assert_eq!(rested(&mut rule, &mut paths, 20..30, deaf), 1.0);
+        // One that is as good is left alone, and a costly floor does not wait for marks.
+        let equal = Path { marks: Marks::Unanswered, ..path(550, 100) };
+        assert_eq!(Priorities::new().decide(&[equal, path(500, 100)], ms(0)), [false, false]);
+        let costly = Path { marks: Marks::Tried, ..path(3_000, 25) };
+        assert_eq!(Priorities::new().decide(&[costly, path(500, 25)], ms(0)), [true, false]);
     }
 
     #[test]

@@ -129,6 +129,7 @@ fn kern_code(error: &KernError) -> Code {
         | KernError::NoBtf
         | KernError::NoStructOps
         | KernError::TooOld(_)
+        | KernError::NoTcx(_)
         | KernError::NoBpffs(_) => Code::Rights,
         _ => Code::Failure,
     }

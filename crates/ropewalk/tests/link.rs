@@ -194,6 +194,11 @@ fn least_round_trips_of_subflows_are_those_of_their_links() {
         stream.read_exact(&mut [0; 10_000]).unwrap();
         rtts().values().any(|r| r.busy.is_some() && r.busy == r.all)
     });
+    // What `roam` marks: who sends by which address.
+    let busy = client.run(|| ropewalk_net::subflows::busy().unwrap()).unwrap();
+    let addresses = [[10, 1, 0, 2], [10, 2, 0, 2]].map(std::net::IpAddr::from);
+    assert!(!busy.is_empty() && busy.iter().all(|b| addresses.contains(&b.local.ip())), "{busy:?}");
+    assert!(busy.iter().all(|b| b.remote.port() == 7000 && !b.tcp.rtt_min.is_zero()), "{busy:?}");
     drop(cables);
 }
 

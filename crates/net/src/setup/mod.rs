@@ -45,7 +45,7 @@ pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind};
 pub use station::{StationAddress, StationNetwork};
-pub use sysctl::{Sysctl, forwarding, liberal_tracking, reverse_path};
+pub use sysctl::{Sysctl, ask_for_marks, forwarding, liberal_tracking, reverse_path};
 pub use ways::{ExitTable, Way, find_ways};
 
 use std::io;

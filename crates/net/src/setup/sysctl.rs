@@ -186,6 +186,16 @@ pub fn liberal_tracking(journal: &mut Journal) -> Result<(), SetupError> {
     plan(journal, "netfilter/nf_conntrack_tcp_be_liberal".into(), "1")
 }
 
+/// Connections that begin here ask for marks (ECN, RFC 3168), IPv6's too. Values that ask already
+/// stay: 3 and 4 ask for accurate ECN (RFC 9768), or answer it.
+pub fn ask_for_marks(journal: &mut Journal) -> Result<(), SetupError> {
+    const KEY: &str = "ipv4/tcp_ecn";
+    match read(KEY).as_deref() {
+        Ok("1" | "3" | "4") | Err(_) => Ok(()),
+        Ok(_) => plan(journal, KEY.into(), "1"),
+    }
+}
+
 /// Gives a setting of a device of ours its value; it ends with the device. Where IPv6 is missing, so are its settings. The engine drops what these settings
 /// are about, too, so a `/proc/sys` that cannot be written stops nothing.
 pub(super) fn insist(key: &str, value: &str) {

@@ -34,6 +34,9 @@ pub(crate) struct Roam {
     pub portal: Option<String>,
     /// Let MPTCP open a subflow by each access point, and rest those that cost too much of the air. Default: `true`.
     pub mptcp: bool,
+    /// Mark segments that come by worse access points (ECN), so that senders use the better ones; MPTCP only. All connections that this machine begins then ask
+    /// for ECN (`net.ipv4.tcp_ecn`), until `roam` ends. Linux 6.6 or later. Default: `false`.
+    pub marks: bool,
     /// Ask the access points' name servers, by systemd-resolved. Default: `true`; nothing is done where it does not run.
     pub dns: bool,
 }
@@ -52,6 +55,7 @@ impl Default for Roam {
             scan_every_s: 10,
             portal: None,
             mptcp: true,
+            marks: false,
             dns: true,
         }
     }

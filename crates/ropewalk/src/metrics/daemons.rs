@@ -112,6 +112,8 @@ pub(crate) const ACCESS_POINT: &[Metric<AccessPoint>] = counters_and_gauges! {
     Gauge "roam_access_point_packet_time_seconds" "Air of a delivered packet of 1500 bytes" |a| a.packet_time_us.map(|us| us as f64 / 1e6);
     Gauge "roam_access_point_packet_time_measured" "1 if that is measured, 0 if it is by the signal" |a| Some(f64::from(u8::from(a.measured)));
     Gauge "roam_access_point_least_rtt_seconds" "Least round trip of MPTCP's subflows by it" |a| a.least_rtt_ms.map(|ms| ms / 1e3);
+    Counter "roam_access_point_ect_segments" "TCP segments from it whose sender understands marks; 0 while nothing is marked" |a| Some(a.ect_segments as f64);
+    Counter "roam_access_point_marked_segments" "Of these, marked here" |a| Some(a.marked_segments as f64);
     Counter "roam_access_point_received_bytes" "Bytes from it" |a| Some(a.received_bytes as f64);
     Counter "roam_access_point_sent_bytes" "Bytes to it" |a| Some(a.sent_bytes as f64);
 };

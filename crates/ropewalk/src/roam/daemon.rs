@@ -2,6 +2,7 @@
 
 use super::RoamArgs;
 use super::listener::Listener;
+use super::marks::{self, Marking, Way};
 use super::paths::{Seen, paths};
 use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
@@ -23,7 +24,7 @@ use ropewalk_net::wifi::{
 };
 use ropewalk_net::{mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
-use ropewalk_roam::priority::Priorities;
+use ropewalk_roam::priority::{Path, Priorities};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,6 +71,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
     if has_mptcp {
         mptcp::raise_limits(&mut journal, roam.most)?;
     }
+    let (marking, unmarked) = marks::start(&roam, has_mptcp, &mut journal)?;
     privileges::drop_all_but_network()?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
@@ -98,6 +100,8 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
         resting: BTreeMap::new(),
         left: Vec::new(),
         priorities: Priorities::new(),
+        marking,
+        unmarked,
         has_mptcp,
         roam,
     };
@@ -158,6 +162,9 @@ struct Daemon {
     resting: BTreeMap<[u8; 6], (Duration, Duration)>,
     left: Vec<(Duration, AccessPoint)>,
     priorities: Priorities,
+    marking: Option<Marking>,
+    /// Why nothing is marked, where it was asked for.
+    unmarked: Option<String>,
     has_mptcp: bool,
 }
 
@@ -339,7 +346,8 @@ impl Daemon {
         if !self.has_mptcp {
             return;
         }
-        if now >= self.next_rtts {
+        let is_due = now >= self.next_rtts;
+        if is_due {
             self.next_rtts = now + RTTS;
             match subflows::least_rtts() {
                 Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all)),
@@ -348,7 +356,16 @@ impl Daemon {
         }
         let active: Vec<usize> = (0..self.stations.len()).filter(|n| self.stations[*n].is_active()).collect();
         let seen: Vec<Seen> = active.iter().map(|n| self.stations[*n].seen(now)).collect();
-        let backups = self.priorities.decide(&paths(&seen), now);
+        let paths = paths(&seen);
+        if let Some(marking) = self.marking.as_mut().filter(|_| is_due) {
+            let way = |(n, path): (&usize, &Path)| self.stations[*n].way(path.packet_time);
+            let ways: Vec<Way> = active.iter().zip(&paths).map(way).collect();
+            let busy = subflows::busy().unwrap_or_default();
+            for (n, said) in active.iter().zip(marking.look(&ways, &busy, now)) {
+                self.stations[*n].set_marks(said);
+            }
+        }
+        let backups = self.priorities.decide(&paths, now);
         for (n, is_backup) in active.into_iter().zip(backups) {
             self.stations[n].set_backup(is_backup);
         }
@@ -362,10 +379,12 @@ impl Daemon {
         });
         match new {
             Ok((roam, known)) => {
-                let fixed =
-                    |r: &config::Roam| (r.state.clone(), r.radio.clone(), r.interface.clone(), r.mptcp);
+                let names = |r: &config::Roam| (r.state.clone(), r.radio.clone(), r.interface.clone());
+                let fixed = |r: &config::Roam| (names(r), r.mptcp, r.marks);
                 if fixed(&roam) != fixed(&self.roam) {
-                    tracing::warn!("state, radio, interface and mptcp are fixed while the daemon runs");
+                    tracing::warn!(
+                        "state, radio, interface, mptcp and marks are fixed while the daemon runs"
+                    );
                 }
                 (self.roam, self.known) = (roam, known);
                 self.candidates.clear();
@@ -388,6 +407,7 @@ impl Daemon {
         let most = self.roam.most as usize;
         let mut notes: Vec<String> =
             shortage(radio, capacity.stations, self.others.count, most).into_iter().collect();
+        notes.extend(self.unmarked.clone());
         if self.roam.mptcp && !self.has_mptcp {
             notes.push("this kernel has no MPTCP, or it is switched off (sysctl net.mptcp.enabled): only a bond uses several access points at once".into());
         }

@@ -8,12 +8,14 @@
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `station` | one interface with one access point, from joining to leaving |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
+//! | `marks` | CE marks on what arrives by worse access points: `ropewalk_roam::mark`, by a BPF program |
 //! | `listener` | scans, beside the loop |
 //! | `portal` | whether somebody else answers for the internet |
 //! | `report`, `top` | what it says of itself, and how it is watched |
 
 mod daemon;
 mod listener;
+mod marks;
 mod paths;
 mod plan;
 pub(crate) mod portal;

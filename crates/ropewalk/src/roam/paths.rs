@@ -5,7 +5,7 @@
 //! never be measured. So measured ones count where all are measured; and the rule of floors, which
 //! lets an access point rest at once, goes by nothing less.
 
-use ropewalk_roam::priority::Path;
+use ropewalk_roam::priority::{Marks, Path};
 use std::time::Duration;
 
 /// What is known of an access point.
@@ -19,6 +19,8 @@ pub(super) struct Seen {
     pub busy_rtt: Option<Duration>,
     /// Packets from it so far.
     pub packets: u64,
+    /// What marks do to senders by it.
+    pub marks: Marks,
 }
 
 /// The same as the rules take it.
@@ -28,6 +30,7 @@ pub(super) fn paths(all: &[Seen]) -> Vec<Path> {
         packet_time: if measured { seen.measured } else { seen.expected }.unwrap_or_default(),
         least_rtt: seen.busy_rtt.filter(|_| measured),
         packets: seen.packets,
+        marks: seen.marks,
     };
     all.iter().map(path).collect()
 }
@@ -40,7 +43,7 @@ mod tests {
     /// Packets of an access point that carries take 200 µs, over a round trip of 3 ms.
     fn carries() -> Seen {
         let us = |us| Some(Duration::from_micros(us));
-        Seen { measured: us(200), expected: us(600), busy_rtt: us(3_000), packets: 0 }
+        Seen { measured: us(200), expected: us(600), busy_rtt: us(3_000), packets: 0, marks: Marks::None }
     }
 
     fn rest(all: &[Seen]) -> Vec<bool> {

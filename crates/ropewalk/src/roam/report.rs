@@ -50,6 +50,12 @@ pub(crate) struct AccessPoint {
     pub measured: bool,
     /// Least round trip of MPTCP's subflows by it, milliseconds; none while there are none.
     pub least_rtt_ms: Option<f64>,
+    /// TCP segments from it whose sender understands marks; none while nothing is marked.
+    #[serde(default)]
+    pub ect_segments: u64,
+    /// Of these, marked here.
+    #[serde(default)]
+    pub marked_segments: u64,
     /// Address of the interface.
     pub address: Option<String>,
     /// Bytes from it.

@@ -1,5 +1,6 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
+use super::marks::{Said, Way};
 use super::paths::Seen;
 use super::portal::{Answer, Probe};
 use super::report::AccessPoint;
@@ -77,6 +78,7 @@ pub(super) struct Station {
     pub(super) is_backup: bool,
     /// Of MPTCP's subflows by it, whosever they are.
     rtts: LeastRtts,
+    marks: Said,
     /// So many beacons are missed, or packets lost, that nothing new is sent by it.
     is_silent: bool,
 }
@@ -144,6 +146,7 @@ impl Station {
             meter: Meter::default(),
             is_backup: false,
             rtts: LeastRtts::default(),
+            marks: Said::default(),
             is_silent: false,
         })
     }
@@ -343,6 +346,17 @@ impl Station {
         self.rtts = own.fold(LeastRtts::default(), LeastRtts::and);
     }
 
+    /// For who marks what arrives by it.
+    pub(super) fn way(&self, packet_time: Duration) -> Way {
+        let addresses = self.endpoints.iter().map(|e| e.address).collect();
+        Way { index: self.network.index, name: self.name().to_owned(), addresses, packet_time }
+    }
+
+    /// What marks do.
+    pub(super) fn set_marks(&mut self, said: Said) {
+        self.marks = said.after(std::mem::take(&mut self.marks), self.is_backup);
+    }
+
     /// MPTCP uses it only while no other carries, or as any other.
     pub(super) fn set_backup(&mut self, is_backup: bool) {
         if is_backup == self.is_backup {
@@ -404,6 +418,7 @@ impl Station {
             expected: self.expected_time(),
             busy_rtt: self.rtts.busy,
             packets: self.heard.map_or(0, |h| h.rx_packets.into()),
+            marks: self.marks.rule,
         }
     }
 
@@ -416,8 +431,10 @@ impl Station {
             Phase::Active if self.is_silent => {
                 ("backup", "its beacons are missed, or packets to it lost".into())
             }
-            Phase::Active if self.is_backup => ("backup", "its packets take too much of the air".into()),
-            Phase::Active => ("active", String::new()),
+            Phase::Active if self.is_backup => {
+                ("backup", self.marks.with("its packets take too much of the air"))
+            }
+            Phase::Active => ("active", self.marks.words.clone()),
         };
         let measured = self.packet_time(now);
         let time = measured.or(self.expected_time());
@@ -436,6 +453,8 @@ impl Station {
             measured: measured.is_some(),
             least_rtt_ms: self.rtts.all.map(|rtt| rtt.as_secs_f64() * 1e3),
             address: self.given.as_ref().map(|g| g.address.to_string()),
+            ect_segments: self.marks.segments.0,
+            marked_segments: self.marks.segments.1,
             received_bytes: heard.bytes.0,
             sent_bytes: heard.bytes.1,
             mptcp: !self.endpoints.is_empty(),

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
 use ropewalk_roam::mark::{Law, Marker, RoundTrips};
-use ropewalk_roam::priority::{Path, Priorities};
+use ropewalk_roam::priority::{Marks, Path, Priorities};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -127,8 +127,12 @@ impl Steering {
             subflow.marker.update(time(subflow), best, &subflow.trips);
         }
         let Some(priorities) = &mut self.priorities else { return };
-        let path =
-            |s: &Subflow| Path { packet_time: time(s), least_rtt: s.trips.least(), packets: s.packets };
+        let path = |s: &Subflow| Path {
+            packet_time: time(s),
+            least_rtt: s.trips.least(),
+            packets: s.packets,
+            marks: Marks::None,
+        };
         let mut joined: Vec<&mut Subflow> = self.subflows.iter_mut().filter(|s| s.joined.is_some()).collect();
         let paths: Vec<Path> = joined.iter().map(|s| path(s)).collect();
         let backups = priorities.decide(&paths, since_start(now));

@@ -1,5 +1,5 @@
-//! The header that a monitor interface puts before a frame (<https://www.radiotap.org/fields/defined>):
-//! its flags, its rate, the aggregate that it was in.
+//! The header that a monitor interface puts before a frame: its flags, its rate, the aggregate
+//! that it was in (<https://www.radiotap.org/fields/defined>).
 
 use super::frame::{Left, bytes};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets `segments`, `netlink`, `cmsg` and `journal` (`tests/fuzz/`). Each
-//! takes any bytes and panics only where this crate breaks a promise.
+//! The bodies of the fuzz targets `segments`, `netlink`, `cmsg`, `journal` and `monitor`
+//! (`tests/fuzz/`). Each takes any bytes and panics only where this crate breaks a promise.
 
 use crate::tun::{Segments, checksum};
 use etherparse::checksum::Sum16BitWords;
@@ -77,4 +77,23 @@ pub fn cmsg(data: &[u8]) {
 /// The file of changes to take back: what is read is written the same.
 pub fn journal(data: &[u8]) {
     crate::setup::read_any(data);
+}
+
+/// A frame as a monitor interface gives it: read for what a station sends, and for the header of
+/// what an access point sends. It is never both.
+pub fn monitor(data: &[u8]) {
+    use crate::monitor::{header, read};
+    let (station, access_point) = (read(data), header(data));
+    assert!(station.is_err() || access_point.is_none());
+    if let Ok(heard) = station {
+        assert!(heard.tid < 8 && heard.sequence < 4096);
+        let said = usize::from(u16::from_be_bytes([heard.packet[2], heard.packet[3]]));
+        assert_eq!(heard.packet.len(), said);
+        assert!(said >= 20 && heard.packet[0] >> 4 == 4);
+    }
+    if let Some(heard) = access_point {
+        assert!(heard.tid.is_none_or(|tid| tid < 16) && heard.sequence < 4096);
+        assert!(heard.rate.is_none_or(|rate| rate.bps > 0 && rate.bps < 10_000_000_000));
+        assert!((heard.receiver[0] | heard.transmitter[0]) & 1 == 0, "a group");
+    }
 }

@@ -40,3 +40,8 @@ fn cmsg() {
 fn journal() {
     replay("journal", ropewalk_net::fuzzing::journal);
 }
+
+#[test]
+fn monitor() {
+    replay("monitor", ropewalk_net::fuzzing::monitor);
+}

@@ -137,6 +137,11 @@ impl Airtimes {
         self.links.entry(key).or_default().add(air, now);
     }
 
+    /// Drops what is known of a link: nobody asks for it any more.
+    pub fn forget(&mut self, transmitter: Mac, receiver: Mac) {
+        self.links.remove(&(transmitter, receiver));
+    }
+
     /// What a try from one to another costs, where a share `delivery` of tries arrives. None:
     /// nothing was heard in the window.
     pub fn tries(

@@ -320,6 +320,11 @@ impl Estimator {
         link.counts
     }
 
+    /// Drops what is known of a link: nobody asks for it any more.
+    pub fn forget(&mut self, transmitter: Mac, receiver: Mac) {
+        self.links.remove(&(transmitter, receiver));
+    }
+
     /// Bytes that records of the window take.
     pub fn record_bytes(&self) -> usize {
         self.links.values().map(|link| link.records.len() * size_of::<Record>()).sum()

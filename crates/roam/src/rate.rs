@@ -6,6 +6,7 @@
 
 use core::time::Duration;
 
+use crate::airtime::{Air, Contention};
 use crate::estimate::Tries;
 
 /// Levels in 20 MHz, dBm, and rates with a long guard interval, Mbit/s, of HT and VHT.
@@ -80,6 +81,26 @@ pub fn packet_time(rate_bps: f64, loss: f64, generation: Generation) -> Option<D
     Duration::try_from_secs_f64(tries.packet_time_s(loss)?).ok()
 }
 
+/// Backoff and tries of best effort (IEEE 802.11-2020 table 9-155), as of [`packet_time`]: what a
+/// client does not hear of an access point.
+pub const CONTENTION: Contention = Contention { backoff_s: 7.5 * 9e-6, doublings: 6, retries: RETRIES };
+
+/// A packet of 1500 bytes in an encrypted QoS frame: header, LLC, CCMP, checksum.
+const FRAME_BITS: u64 = (1500 + 26 + 8 + 16 + 4) * 8;
+/// SIFS, with the 6 µs of silence that make it as long in 2.4 GHz, and AIFS with short slots.
+const SPACES: Duration = Duration::from_micros(16 + 43);
+/// An acknowledgement at 24 Mbit/s, and a Block Ack.
+const ACK: Duration = Duration::from_micros(28);
+const BLOCK_ACK: Duration = Duration::from_micros(32);
+
+/// What a packet of 1500 bytes takes where a frame was heard at this rate, bit/s, behind this
+/// preamble: the frame's own length does not count. `None`: the rate is none.
+pub fn air(rate_bps: u64, preamble: Duration, aggregate: Option<u32>) -> Option<Air> {
+    let payload_ns = (FRAME_BITS * 1_000_000_000).checked_div(rate_bps)?;
+    let answer = if aggregate.is_some() { BLOCK_ACK } else { ACK };
+    Some(Air { payload: Duration::from_nanos(payload_ns), overhead: preamble + SPACES + answer, aggregate })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +133,18 @@ mod tests {
         assert!(us(6.5, 0.0, Generation::Ht) > 1_800);
         assert_eq!(packet_time(0.0, 0.0, Generation::Ht), None);
         assert_eq!(packet_time(1e6, 1.0, Generation::Ht), None);
+    }
+
+    #[test]
+    fn a_heard_frame_has_the_air_of_a_long_packet_at_its_rate() {
+        let us = Duration::from_micros;
+        let alone = air(54_000_000, us(20), None).unwrap();
+        assert_eq!((alone.payload.as_micros(), alone.overhead), (230, us(107)));
+        let one_of_many = air(65_000_000, us(36), Some(7)).unwrap();
+        assert_eq!((one_of_many.payload.as_micros(), one_of_many.overhead), (191, us(127)));
+        assert_eq!(one_of_many.aggregate, Some(7));
+        assert_eq!(air(0, us(20), None), None);
+        // Nothing overflows, whatever is said.
+        assert_eq!(air(1, us(20), None).unwrap().payload, Duration::from_secs(12_432));
     }
 }

@@ -1,6 +1,8 @@
 //! Frames behind a radiotap header (<https://www.radiotap.org>): IEEE 802.11-2020 §9.3.2 data
 //! frames, in them LLC and SNAP (RFC 1042), in them IPv4.
 
+use super::radiotap::{PADDED, Radiotap};
+
 /// A packet of a station to its access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overheard<'a> {
@@ -39,42 +41,16 @@ pub enum Left {
     NotIpv4,
 }
 
-/// What of radiotap counts: its length, and the flags of the frame behind it.
-struct Radiotap {
-    length: usize,
-    flags: u8,
-}
-
-/// Flags of radiotap's field of that name.
-const FCS_AT_END: u8 = 0x10;
-const PADDED: u8 = 0x20;
-const BAD_FCS: u8 = 0x40;
-/// Bits of radiotap's first word of fields.
-const TSFT: u32 = 1;
-const FLAGS: u32 = 1 << 1;
-const MORE_WORDS: u32 = 1 << 31;
 /// LLC and SNAP before an IPv4 packet.
 const IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
-fn bytes<const N: usize>(of: &[u8], at: usize) -> Result<[u8; N], Left> {
+pub(super) fn bytes<const N: usize>(of: &[u8], at: usize) -> Result<[u8; N], Left> {
     of.get(at..).and_then(|rest| rest.first_chunk()).copied().ok_or(Left::Malformed)
 }
 
-fn radiotap(frame: &[u8]) -> Result<Radiotap, Left> {
-    let length = usize::from(u16::from_le_bytes(bytes(frame, 2)?));
-    let header = frame.get(..length).filter(|h| h.len() >= 8 && h[0] == 0).ok_or(Left::Malformed)?;
-    let first = u32::from_le_bytes(bytes(header, 4)?);
-    // Words of further name spaces stand before the fields of the first one.
-    let (mut at, mut word) = (8, first);
-    while word & MORE_WORDS != 0 {
-        word = u32::from_le_bytes(bytes(header, at)?);
-        at += 4;
-    }
-    if first & TSFT != 0 {
-        at = at.next_multiple_of(8) + 8;
-    }
-    let flags = if first & FLAGS != 0 { bytes::<1>(header, at)?[0] } else { 0 };
-    Ok(Radiotap { length, flags })
+/// The address is one of many.
+pub(super) fn group(address: [u8; 6]) -> bool {
+    address[0] & 1 != 0
 }
 
 /// Reads a frame as a monitor interface gives it.
@@ -82,13 +58,7 @@ fn radiotap(frame: &[u8]) -> Result<Radiotap, Left> {
 /// # Errors
 /// The first reason why it is left.
 pub fn read(frame: &[u8]) -> Result<Overheard<'_>, Left> {
-    let radiotap = radiotap(frame)?;
-    if radiotap.flags & BAD_FCS != 0 {
-        return Err(Left::BadChecksum);
-    }
-    let checksum = if radiotap.flags & FCS_AT_END != 0 { 4 } else { 0 };
-    let all = &frame[radiotap.length..];
-    let frame = &all[..all.len().saturating_sub(checksum)];
+    let (radiotap, frame) = Radiotap::split(frame)?;
     let [kind, control] = bytes(frame, 0)?;
     let with_qos = match kind {
         0x08 => false,
@@ -120,7 +90,6 @@ pub fn read(frame: &[u8]) -> Result<Overheard<'_>, Left> {
         length = length.next_multiple_of(4);
     }
     let (bssid, station) = (bytes(frame, 4)?, bytes(frame, 10)?);
-    let group = |address: [u8; 6]| address[0] & 1 != 0;
     // Identifiers of 8 and above are of reserved streams, which nobody uses.
     if group(bssid) || group(station) || tid > 7 {
         return Err(Left::Malformed);

@@ -1,5 +1,6 @@
 //! Frames as mac80211 and others write them.
 
+use super::super::radiotap::{BAD_FCS, FCS_AT_END};
 use super::*;
 use proptest::prelude::*;
 
@@ -89,7 +90,7 @@ fn flags_are_found_behind_a_time_and_behind_more_words() {
     let inner = packet(60);
     // TSFT and flags, with a second word of antennas. The time is aligned to 8 bytes.
     let mut header = vec![0, 0, 28, 0];
-    header.extend((TSFT | FLAGS | MORE_WORDS | 1 << 29).to_le_bytes());
+    header.extend((1u32 | 1 << 1 | 1 << 29 | 1 << 31).to_le_bytes());
     header.extend((1u32 << 11).to_le_bytes());
     header.extend([0; 4]);
     header.extend([0xff; 8]);

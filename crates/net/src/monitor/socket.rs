@@ -2,11 +2,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, sockopt};
 
-use super::filter::{LONGEST, TO_ACCESS_POINTS};
+use super::filter::{LONGEST, Link, TO_ACCESS_POINTS, by_links};
 
 /// `ARPHRD_IEEE80211_RADIOTAP` of linux/if_arp.h: what interfaces of type monitor are.
 const RADIOTAP: u16 = 803;
@@ -69,13 +71,36 @@ impl Monitor {
     /// # Errors
     /// There is no such interface, it is no monitor, or the right is missing.
     pub fn open(interface: &str) -> Result<Monitor, MonitorError> {
+        Monitor::with(interface, &TO_ACCESS_POINTS)
+    }
+
+    /// The same, of headers of data from access points to stations of theirs: see
+    /// [`Monitor::watch`].
+    ///
+    /// # Errors
+    /// As those of [`Monitor::open`].
+    pub fn of_links(interface: &str, links: &[Link]) -> Result<Monitor, MonitorError> {
+        Monitor::with(interface, &by_links(links))
+    }
+
+    /// From now on these links are heard, at most [`MOST_LINKS`](super::MOST_LINKS). Frames that
+    /// wait already are still to come.
+    ///
+    /// # Errors
+    /// The kernel has no memory.
+    pub fn watch(&self, links: &[Link]) -> Result<(), MonitorError> {
+        let attached = attach(self.as_fd(), &by_links(links));
+        attached.map_err(|e| MonitorError::system("attaching a filter", e))
+    }
+
+    fn with(interface: &str, filter: &[libc::sock_filter]) -> Result<Monitor, MonitorError> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         // Without a protocol it hears nothing before it is bound, when the filter is there.
         let fd = rustix::net::socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)
             .map_err(|e| MonitorError::system("opening a packet socket", e))?;
         let index = netdevice::name_to_index(&fd, interface)
             .map_err(|_| MonitorError::NoSuchInterface(interface.to_owned()))?;
-        attach(&fd).map_err(|e| MonitorError::system("attaching a filter", e))?;
+        attach(fd.as_fd(), filter).map_err(|e| MonitorError::system("attaching a filter", e))?;
         if sockopt::set_socket_recv_buffer_size_force(&fd, BUFFER).is_err() {
             // Less than wanted still works: drops are counted.
             let _ = sockopt::set_socket_recv_buffer_size(&fd, BUFFER);
@@ -87,6 +112,18 @@ impl Monitor {
             return Err(MonitorError::NotAMonitor(interface.to_owned()));
         }
         Ok(Monitor { fd, counted: Statistics::default() })
+    }
+
+    /// Waits until a frame is there, or something is wrong with the interface, or the time is over.
+    ///
+    /// # Errors
+    /// The system has no memory.
+    pub fn wait(&self, at_most: Duration) -> io::Result<()> {
+        let at_most = Timespec::try_from(at_most).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&at_most)) {
+            Err(e) if e != Errno::INTR => Err(e.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Takes what waits, as far as the batch has room, and returns how many frames that were: none
@@ -156,8 +193,9 @@ fn check(returned: libc::c_int) -> Result<(), Errno> {
     }
 }
 
-fn attach(fd: &OwnedFd) -> Result<(), Errno> {
-    let mut program = TO_ACCESS_POINTS;
+/// Has the kernel ask a filter of each frame; one of before makes room at once.
+pub(super) fn attach(fd: BorrowedFd<'_>, filter: &[libc::sock_filter]) -> Result<(), Errno> {
+    let mut program = filter.to_vec();
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: the pointer and the length describe one program, whose instructions live across the
     // call; the kernel copies them.

@@ -38,6 +38,8 @@ pub enum Change {
     MptcpLimits(crate::mptcp::Limits),
     /// A station of our own; see [`crate::wifi`].
     StationInterface(crate::wifi::StationInterface),
+    /// A monitor of our own.
+    MonitorInterface(crate::wifi::MonitorInterface),
     /// An interface that was off.
     SwitchedOn(crate::wifi::SwitchedOn),
     /// What NetworkManager keeps off.
@@ -76,6 +78,7 @@ impl Change {
             Change::MptcpEndpoint(endpoint) => endpoint.add(),
             Change::MptcpLimits(limits) => limits.set(),
             Change::StationInterface(station) => station.add(),
+            Change::MonitorInterface(monitor) => monitor.add(),
             Change::SwitchedOn(interface) => interface.set(),
             Change::Unmanaged(interfaces) => interfaces.add(),
             Change::Capture(capture) => capture.add(),
@@ -102,6 +105,7 @@ impl Change {
             Change::MptcpEndpoint(endpoint) => endpoint.delete(),
             Change::MptcpLimits(limits) => limits.restore(),
             Change::StationInterface(station) => station.delete(),
+            Change::MonitorInterface(monitor) => monitor.delete(),
             Change::SwitchedOn(interface) => interface.restore(),
             Change::Unmanaged(interfaces) => interfaces.delete(),
             Change::Capture(capture) => capture.delete(),

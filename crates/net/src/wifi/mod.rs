@@ -14,7 +14,8 @@ pub(crate) use bss::read_any;
 pub use quality::{Loss, Losses};
 pub use scan::{cached, scan};
 pub use stations::{
-    Capacity, Heard, Interface, Radio, StationInterface, SwitchedOn, interfaces, link_up, listen,
+    Capacity, Heard, Interface, MonitorInterface, Radio, StationInterface, SwitchedOn, interfaces, link_up,
+    listen,
 };
 pub use supplicant::{Association, KnownNetwork, Supplicant, known_networks};
 pub use unmanaged::{Unmanaged, keep_others_off};

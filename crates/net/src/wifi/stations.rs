@@ -28,6 +28,7 @@ const ATTR_MAC: u16 = 6;
 const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_SPLIT_WIPHY_DUMP: u16 = 174;
 const TYPE_STATION: u32 = 2;
+const TYPE_MONITOR: u32 = 6;
 
 /// An interface of a radio.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Interface {
     pub mac: [u8; 6],
     /// It is a station, or would be.
     pub is_station: bool,
+    /// It only listens.
+    pub is_monitor: bool,
     /// Centre of the channel that it is on, MHz; 0: on none.
     pub frequency_mhz: u32,
 }
@@ -59,12 +62,14 @@ pub fn interfaces() -> Result<Vec<Interface>, WifiError> {
 fn interface(answer: &Raw) -> Option<Interface> {
     let name = answer.get(ATTR_IFNAME)?;
     let name = name.split(|b| *b == 0).next().unwrap_or_default();
+    let is = |kind| answer.get(ATTR_IFTYPE).map(u32_of) == Some(kind);
     Some(Interface {
         index: u32_of(answer.get(ATTR_IFINDEX)?),
         name: String::from_utf8_lossy(name).into_owned(),
         radio: u32_of(answer.get(ATTR_WIPHY)?),
         mac: answer.get(ATTR_MAC).and_then(|m| m.first_chunk()).copied().unwrap_or_default(),
-        is_station: answer.get(ATTR_IFTYPE).map(u32_of) == Some(TYPE_STATION),
+        is_station: is(TYPE_STATION),
+        is_monitor: is(TYPE_MONITOR),
         frequency_mhz: answer.get(ATTR_WIPHY_FREQ).map_or(0, u32_of),
     })
 }
@@ -132,29 +137,58 @@ pub struct StationInterface {
 
 impl StationInterface {
     pub(crate) fn add(&self) -> Result<(), SetupError> {
-        let mut name = self.name.clone().into_bytes();
-        name.push(0);
-        let attributes = [
-            nla(ATTR_WIPHY, &self.radio.to_ne_bytes()),
-            nla(ATTR_IFNAME, &name),
-            nla(ATTR_IFTYPE, &TYPE_STATION.to_ne_bytes()),
-            nla(ATTR_MAC, &self.mac),
-        ];
-        let made = ask(Raw::new(NEW_INTERFACE, &attributes));
+        let made = add(&self.name, self.radio, TYPE_STATION, &[nla(ATTR_MAC, &self.mac)]);
         made.map_err(|e| SetupError::system(format!("making the station interface {}", self.name), e))
     }
 
     /// Removes it, if it is the one that was made: another's of the same name has another address.
     pub(crate) fn delete(&self) -> Result<(), SetupError> {
-        let all = interfaces().unwrap_or_default();
-        let own = |i: &&Interface| i.name == self.name && i.mac == self.mac && i.radio == self.radio;
-        let Some(found) = all.iter().find(own) else { return Ok(()) };
-        match ask(Raw::new(DEL_INTERFACE, &[nla(ATTR_IFINDEX, &found.index.to_ne_bytes())])) {
-            Err(e) if e.raw_os_error() != Some(libc::ENODEV) => {
-                Err(SetupError::system(format!("removing the station interface {}", self.name), e))
-            }
-            _ => Ok(()),
-        }
+        let gone = delete(&self.name, |i| i.mac == self.mac && i.radio == self.radio);
+        gone.map_err(|e| SetupError::system(format!("removing the station interface {}", self.name), e))
+    }
+}
+
+/// A monitor interface of our own, whose name nobody else gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonitorInterface {
+    /// Its name.
+    pub name: String,
+    /// Its radio.
+    pub radio: u32,
+}
+
+impl MonitorInterface {
+    pub(crate) fn add(&self) -> Result<(), SetupError> {
+        let made = add(&self.name, self.radio, TYPE_MONITOR, &[]);
+        made.map_err(|e| SetupError::system(format!("making the monitor interface {}", self.name), e))
+    }
+
+    /// Removes it, unless something else has its name now.
+    pub(crate) fn delete(&self) -> Result<(), SetupError> {
+        let gone = delete(&self.name, |i| i.is_monitor && i.radio == self.radio);
+        gone.map_err(|e| SetupError::system(format!("removing the monitor interface {}", self.name), e))
+    }
+}
+
+/// Makes an interface of this type.
+fn add(name: &str, radio: u32, kind: u32, more: &[Vec<u8>]) -> io::Result<()> {
+    let name = [name.as_bytes(), &[0]].concat();
+    let mut attributes = vec![
+        nla(ATTR_WIPHY, &radio.to_ne_bytes()),
+        nla(ATTR_IFNAME, &name),
+        nla(ATTR_IFTYPE, &kind.to_ne_bytes()),
+    ];
+    attributes.extend_from_slice(more);
+    ask(Raw::new(NEW_INTERFACE, &attributes))
+}
+
+/// Removes the interface of this name, if there is one that is `ours`.
+fn delete(name: &str, ours: impl Fn(&Interface) -> bool) -> io::Result<()> {
+    let all = interfaces().unwrap_or_default();
+    let Some(found) = all.iter().find(|i| i.name == name && ours(i)) else { return Ok(()) };
+    match ask(Raw::new(DEL_INTERFACE, &[nla(ATTR_IFINDEX, &found.index.to_ne_bytes())])) {
+        Err(e) if e.raw_os_error() != Some(libc::ENODEV) => Err(e),
+        _ => Ok(()),
     }
 }
 

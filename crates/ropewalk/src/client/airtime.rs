@@ -6,7 +6,7 @@
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::Outbox;
-use crate::roam::report::{AccessPoint, RoamStatus};
+use crate::roam::report::{AccessPoint, PacketBy, RoamStatus};
 use crate::state::StateDir;
 use anyhow::Context;
 use ropewalk_bond::airtime::Air;
@@ -56,9 +56,9 @@ fn ask(state: &Path) -> Option<RoamStatus> {
     }
 }
 
-/// Measured packet times, by the access point's address.
+/// Measured packet times and who measured them, by the access point's address.
 #[derive(Debug, Default)]
-struct Known(BTreeMap<String, (Duration, Instant)>);
+struct Known(BTreeMap<String, (PacketBy, Duration, Instant)>);
 
 impl Known {
     /// What is known of each interface that is with an access point now.
@@ -67,11 +67,14 @@ impl Known {
         let access_points: Vec<&AccessPoint> = status.access_points.iter().filter(joined).collect();
         for a in access_points.iter().filter(|a| a.measured) {
             let Some(us) = a.packet_time_us.filter(|us| *us > 0) else { continue };
-            self.0.insert(a.bssid.clone(), (Duration::from_micros(us), now));
+            self.0.insert(a.bssid.clone(), (a.packet_by, Duration::from_micros(us), now));
         }
-        self.0.retain(|_, (_, at)| now.saturating_duration_since(*at) < REMEMBERED);
+        self.0.retain(|_, (_, _, at)| now.saturating_duration_since(*at) < REMEMBERED);
+        // A monitor and a driver measure with unlike rulers: only one's figures are compared.
+        let mut known = access_points.iter().filter_map(|a| self.0.get(&a.bssid));
+        let by = if known.all(|k| k.0 == PacketBy::Monitor) { PacketBy::Monitor } else { PacketBy::Driver };
         let air = |a: &&AccessPoint| {
-            let packet_time = self.0.get(&a.bssid)?.0;
+            let &(_, packet_time, _) = self.0.get(&a.bssid).filter(|k| k.0 == by)?;
             Some((a.interface.clone(), Air { packet_time, channel: channel(a.frequency_mhz) }))
         };
         access_points.iter().filter_map(air).collect()
@@ -97,6 +100,7 @@ mod tests {
             state: state.into(),
             packet_time_us: Some(us),
             measured,
+            packet_by: if measured { PacketBy::Driver } else { PacketBy::Signal },
             ..AccessPoint::default()
         }
     }
@@ -125,6 +129,15 @@ mod tests {
         assert_eq!(at(59, &rests), [of(0, 210), of(1, 640)]);
         assert_eq!(at(60, &rests), [of(0, 210)]);
         assert_eq!(at(200, &[]), []);
+    }
+
+    #[test]
+    fn a_monitors_figures_are_told_where_all_are_a_monitors() {
+        let heard =
+            |n, us| AccessPoint { packet_by: PacketBy::Monitor, ..access_point(n, "active", us, true) };
+        let told = |list: &[AccessPoint]| Known::default().update(&status(list), Instant::now()).len();
+        assert_eq!(told(&[heard(0, 380), heard(1, 640)]), 2);
+        assert_eq!(told(&[heard(0, 380), access_point(1, "active", 206, true)]), 1);
     }
 
     #[test]

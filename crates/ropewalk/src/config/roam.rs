@@ -21,6 +21,9 @@ pub(crate) struct Roam {
     /// A file of wpa_supplicant with the networks to join. Default: `/etc/wpa_supplicant/wpa_supplicant-INTERFACE.conf`, and else
     /// `/etc/wpa_supplicant/wpa_supplicant.conf`.
     pub networks: Option<PathBuf>,
+    /// A monitor interface, by which packet times are measured; `"auto"`: one is made on the radio, and taken away at the end. Default: none, and packet times
+    /// are by the driver's rates and counters.
+    pub monitor: Option<String>,
     /// Most access points at once, 1 to 8. Default: 3, because each more takes more of the air than it brings.
     pub most: u32,
     /// The weakest signal that is joined, dBm. Default: -82, where 802.11 begins to hear frames.
@@ -49,6 +52,7 @@ impl Default for Roam {
             radio: None,
             interface: None,
             networks: None,
+            monitor: None,
             most: limits.most as u32,
             least_dbm: limits.least_dbm,
             channel: None,
@@ -90,6 +94,9 @@ impl Roam {
         }
         if let Some(Err(why)) = self.interface.as_deref().map(check_interface) {
             return Err(("interface", why));
+        }
+        if let Some(Err(why)) = self.monitor.as_deref().map(check_interface) {
+            return Err(("monitor", why));
         }
         if let Some(Err(why)) = self.portal.as_deref().map(crate::roam::portal::check) {
             return Err(("portal", why));

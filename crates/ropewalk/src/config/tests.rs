@@ -105,6 +105,8 @@ fn a_wrong_value_is_refused_where_it_stands() {
     assert_eq!(e, "rw.toml, line 2: most is 9, but has to be from 1 to 8");
     let e = error("[roam]\nportal = \"https://a/\"\n");
     assert!(e.starts_with("rw.toml, line 2: portal is"), "{e}");
+    let e = error("[roam]\nmonitor = \"no interface\"\n");
+    assert!(e.starts_with("rw.toml, line 2: ") && e.contains("no interface"), "{e}");
     let e = error("[roam]\nchannel = 15\n");
     assert_eq!(e, "rw.toml, line 2: there is no channel 15 in the 2.4 and 5 GHz bands");
     let e = error("[engine]\nnice = -21\n");

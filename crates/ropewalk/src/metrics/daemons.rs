@@ -4,7 +4,7 @@ use super::Metric;
 use super::names::counters_and_gauges;
 use crate::bunch::report::{ApStatus, Contributor, GatewayStatus};
 use crate::report::pep::PepStatus;
-use crate::roam::report::{AccessPoint, RoamStatus};
+use crate::roam::report::{AccessPoint, PacketBy, RoamStatus};
 
 /// Of `ropewalk bunch gateway`.
 pub(crate) const BUNCH_GATEWAY: &[Metric<GatewayStatus>] = counters_and_gauges! {
@@ -101,6 +101,8 @@ pub(crate) const ROAM: &[Metric<RoamStatus>] = counters_and_gauges! {
     Gauge "uptime_seconds" "How long the daemon has been running" |r| Some(r.uptime_s);
     Gauge "roam_stations" "Stations that the radio can be at once" |r| Some(f64::from(r.stations));
     Gauge "roam_access_points" "Access points that are joined or being joined" |r| Some(r.access_points.iter().filter(|a| a.state != "left").count() as f64);
+    Counter "roam_monitor_frames" "Data frames of joined access points that the monitor interface heard" |r| r.monitor.as_ref().map(|m| m.frames as f64);
+    Counter "roam_monitor_dropped_frames" "Frames that the kernel dropped because the daemon was slow" |r| r.monitor.as_ref().map(|m| m.dropped_frames as f64);
 };
 
 /// Of an access point that is joined or being joined; labels `interface` and `bssid`.
@@ -111,6 +113,8 @@ pub(crate) const ACCESS_POINT: &[Metric<AccessPoint>] = counters_and_gauges! {
     Gauge "roam_access_point_rate_bits_per_second" "Rate of the last frame from it" |a| a.rate_bps.map(|r| r as f64);
     Gauge "roam_access_point_packet_time_seconds" "Air of a delivered packet of 1500 bytes" |a| a.packet_time_us.map(|us| us as f64 / 1e6);
     Gauge "roam_access_point_packet_time_measured" "1 if that is measured, 0 if it is by the signal" |a| Some(f64::from(u8::from(a.measured)));
+    Gauge "roam_access_point_packet_time_by_monitor" "1 if it was measured by a monitor interface, 0 if by the driver or the signal" |a| Some(f64::from(u8::from(a.packet_by == PacketBy::Monitor)));
+    Counter "roam_access_point_monitor_frames" "Data frames from it that the monitor interface heard" |a| a.monitor_frames.map(|n| n as f64);
     Gauge "roam_access_point_least_rtt_seconds" "Least round trip of MPTCP's subflows by it" |a| a.least_rtt_ms.map(|ms| ms / 1e3);
     Counter "roam_access_point_ect_segments" "TCP segments from it whose sender understands marks; 0 while nothing is marked" |a| Some(a.ect_segments as f64);
     Counter "roam_access_point_marked_segments" "Of these, marked here" |a| Some(a.marked_segments as f64);

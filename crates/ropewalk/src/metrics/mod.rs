@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::bunch::report::{AirStatus, ApStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
-    use crate::roam::report::AccessPoint;
+    use crate::roam::report::{AccessPoint, MonitorStatus, PacketBy};
     use std::collections::BTreeSet;
 
     #[test]
@@ -263,18 +263,29 @@ mod tests {
             state: state.into(),
             signal_dbm: Some(-52.0),
             packet_time_us: Some(206),
+            packet_by: if state == "active" { PacketBy::Monitor } else { PacketBy::Driver },
+            monitor_frames: (state == "active").then_some(7),
             ..AccessPoint::default()
         };
         let access_points = vec![ap("active"), ap("backup"), ap("left")];
-        let status = Box::new(RoamStatus { access_points, ..RoamStatus::default() });
+        let monitor = Some(MonitorStatus { interface: "m".into(), frames: 9, dropped_frames: 2 });
+        let status = Box::new(RoamStatus { access_points, monitor, ..RoamStatus::default() });
         let wanted = [
             "ropewalk_roam_access_points{} 2.0",
             "ropewalk_roam_access_point_active{interface=\"backup\",bssid=\"b\"} 0.0",
             "ropewalk_roam_access_point_signal_dbm{interface=\"active\",bssid=\"b\"} -52.0",
             "ropewalk_roam_access_point_packet_time_seconds{interface=\"active\",bssid=\"b\"} 0.000206",
+            "ropewalk_roam_access_point_packet_time_by_monitor{interface=\"active\",bssid=\"b\"} 1.0",
+            "ropewalk_roam_access_point_packet_time_by_monitor{interface=\"backup\",bssid=\"b\"} 0.0",
+            "ropewalk_roam_access_point_monitor_frames_total{interface=\"active\",bssid=\"b\"} 7.0",
+            "ropewalk_roam_monitor_frames_total{} 9.0",
+            "ropewalk_roam_monitor_dropped_frames_total{} 2.0",
         ];
         let text = lines(Response::Roam { status }, &wanted);
         assert!(!text.contains("\"left\"") && !text.contains("rate_bits_per_second{"), "{text}");
+        // Without a monitor there are no counts of it.
+        let without = lines(Response::Roam { status: Box::new(RoamStatus::default()) }, &[]);
+        assert!(!without.contains("monitor_frames_total{"), "{without}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::RoamArgs;
 use super::listener::Listener;
 use super::marks::{self, Marking, Way};
+use super::monitor::Ear;
 use super::paths::{Seen, paths};
 use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
@@ -50,8 +51,13 @@ const RTTS: Duration = Duration::from_secs(1);
 const PREFIX: &str = "roam";
 
 /// Runs until it is told to stop.
-pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result<()> {
-    let file = settings(&args)?;
+pub(super) fn run(
+    args: RoamArgs,
+    monitor: Option<String>,
+    metrics: Option<SocketAddr>,
+) -> anyhow::Result<()> {
+    let mut file = settings(&args)?;
+    file.roam.monitor = monitor.clone().or(file.roam.monitor);
     crate::logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check_network()?;
@@ -73,6 +79,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
     }
     let (marking, unmarked) = marks::start(&roam, has_mptcp, &mut journal)?;
     privileges::drop_all_but_network()?;
+    let ear = Ear::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
     let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
@@ -84,6 +91,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
     }
     let mut daemon = Daemon {
         files: args,
+        monitor,
         known,
         chosen,
         journal,
@@ -94,6 +102,7 @@ pub(super) fn run(args: RoamArgs, metrics: Option<SocketAddr>) -> anyhow::Result
         candidates: Vec::new(),
         others: Others::default(),
         listener: Listener::default(),
+        ear,
         next_scan: Duration::ZERO,
         next_rtts: Duration::ZERO,
         switched_on: None,
@@ -142,6 +151,8 @@ impl ControlHandler for Control {
 
 struct Daemon {
     files: RoamArgs,
+    /// Of the command line.
+    monitor: Option<String>,
     roam: config::Roam,
     known: Vec<KnownNetwork>,
     chosen: Chosen,
@@ -154,6 +165,8 @@ struct Daemon {
     candidates: Vec<Candidate>,
     others: Others,
     listener: Listener,
+    /// What a monitor interface hears.
+    ear: Ear,
     next_scan: Duration,
     next_rtts: Duration,
     /// The interface that listens was off.
@@ -177,6 +190,7 @@ impl Daemon {
             own.into_iter().for_each(|s| s.on_loss(loss, now));
         }
         self.step(now);
+        self.ear.turn(&mut self.stations);
         self.listen(now)?;
         self.decide(now);
         self.prioritise(now);
@@ -295,8 +309,11 @@ impl Daemon {
             .cloned()
             .collect();
         let mut heard: Vec<Heard> = Vec::new();
+        // One ruler for all, as for priorities.
+        let by_monitor = self.stations.iter().all(|s| s.by_monitor.time.is_some());
         for (id, s) in self.stations.iter().enumerate() {
-            let (signal_dbm, missed, packet_time) = (s.signal_dbm(), s.missed(now), s.packet_time(now));
+            let packet_time = if by_monitor { s.by_monitor.time } else { s.packet_time(now) };
+            let (signal_dbm, missed) = (s.signal_dbm(), s.missed(now));
             heard.push(Heard { id: id as u32, signal_dbm, missed, packet_time, joined: true });
         }
         for (n, c) in newcomers.iter().enumerate() {
@@ -373,17 +390,18 @@ impl Daemon {
 
     /// Reads the file again. What is joined stays joined.
     fn reload(&mut self) {
-        let new = settings(&self.files).and_then(|file| {
+        let new = settings(&self.files).and_then(|mut file| {
+            file.roam.monitor = self.monitor.clone().or(file.roam.monitor);
             let (known, _) = networks(&file.roam, &self.chosen.interface.name)?;
             Ok((file.roam, known))
         });
         match new {
             Ok((roam, known)) => {
                 let names = |r: &config::Roam| (r.state.clone(), r.radio.clone(), r.interface.clone());
-                let fixed = |r: &config::Roam| (names(r), r.mptcp, r.marks);
+                let fixed = |r: &config::Roam| (names(r), r.monitor.clone(), r.mptcp, r.marks);
                 if fixed(&roam) != fixed(&self.roam) {
                     tracing::warn!(
-                        "state, radio, interface, mptcp and marks are fixed while the daemon runs"
+                        "state, radio, interface, monitor, mptcp and marks are fixed while the daemon runs"
                     );
                 }
                 (self.roam, self.known) = (roam, known);
@@ -411,12 +429,14 @@ impl Daemon {
         if self.roam.mptcp && !self.has_mptcp {
             notes.push("this kernel has no MPTCP, or it is switched off (sysctl net.mptcp.enabled): only a bond uses several access points at once".into());
         }
+        notes.extend(self.ear.notes());
         RoamStatus {
             version: 1,
             radio: radio.clone(),
             channel: self.stations.first().map(|s| text::channel(s.bss.frequency_mhz)),
             stations: capacity.stations,
             uptime_s: now.as_secs_f64(),
+            monitor: self.ear.report(),
             access_points,
             notes,
         }
@@ -429,6 +449,7 @@ impl Daemon {
             station.leave(&mut self.journal, Some(&self.supplicant), "the daemon ends");
         }
         drop(self.supplicant);
+        drop(self.ear);
         if let Err(error) = self.journal.restore() {
             tracing::warn!("{error}; the next start tries again");
         }

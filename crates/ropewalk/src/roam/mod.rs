@@ -9,6 +9,7 @@
 //! | `station` | one interface with one access point, from joining to leaving |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
 //! | `marks` | CE marks on what arrives by worse access points: `ropewalk_roam::mark`, by a BPF program |
+//! | `monitor` | what a monitor interface hears of them |
 //! | `listener` | scans, beside the loop |
 //! | `portal` | whether somebody else answers for the internet |
 //! | `report`, `top` | what it says of itself, and how it is watched |
@@ -16,6 +17,7 @@
 mod daemon;
 mod listener;
 mod marks;
+mod monitor;
 mod paths;
 mod plan;
 pub(crate) mod portal;
@@ -44,6 +46,9 @@ pub(crate) struct Roam {
     pub command: Option<RoamCommand>,
     #[command(flatten)]
     pub run: RoamArgs,
+    /// Measure packet times at this monitor interface; `auto` makes one on the radio
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub monitor: Option<String>,
     /// Serve metrics for Prometheus by HTTP at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -109,7 +114,7 @@ const STATE: &str = "/run/ropewalk/roam";
 /// Does what the command line says.
 pub(crate) fn run(args: Roam) -> anyhow::Result<()> {
     match args.command {
-        None => daemon::run(args.run, args.metrics),
+        None => daemon::run(args.run, args.monitor, args.metrics),
         Some(RoamCommand::Scan { run, json }) => scan::run(&settings(&run)?.roam, json),
         Some(RoamCommand::Status { state, json }) => status(state, json),
         Some(RoamCommand::Top { state }) => live::show(&mut line(state)?, &mut top::App::default()),

@@ -3,7 +3,8 @@
 //! A packet time that was measured and one that is expected from the signal differ by their kind.
 //! An access point that has just come would look worse than those that carry, rest for it, and
 //! never be measured. So measured ones count where all are measured; and the rule of floors, which
-//! lets an access point rest at once, goes by nothing less.
+//! lets an access point rest at once, goes by nothing less. What a monitor interface heard and what
+//! the driver counted are two kinds as well.
 
 use ropewalk_roam::priority::{Marks, Path};
 use std::time::Duration;
@@ -11,7 +12,9 @@ use std::time::Duration;
 /// What is known of an access point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Air of a packet, as measured lately, or before it rested.
+    /// Air of a packet, as a monitor interface heard it lately, or before it rested.
+    pub monitored: Option<Duration>,
+    /// The same by the driver's rates and counters.
     pub measured: Option<Duration>,
     /// The same by the signal.
     pub expected: Option<Duration>,
@@ -25,14 +28,15 @@ pub(super) struct Seen {
 
 /// The same as the rules take it.
 pub(super) fn paths(all: &[Seen]) -> Vec<Path> {
-    let measured = all.iter().all(|seen| seen.measured.is_some());
-    let path = |seen: &Seen| Path {
-        packet_time: if measured { seen.measured } else { seen.expected }.unwrap_or_default(),
-        least_rtt: seen.busy_rtt.filter(|_| measured),
+    let by = |kind: fn(&Seen) -> Option<Duration>| all.iter().map(kind).collect::<Option<Vec<_>>>();
+    let measured = by(|seen| seen.monitored).or_else(|| by(|seen| seen.measured));
+    let path = |(n, seen): (usize, &Seen)| Path {
+        packet_time: measured.as_ref().map_or(seen.expected.unwrap_or_default(), |times| times[n]),
+        least_rtt: seen.busy_rtt.filter(|_| measured.is_some()),
         packets: seen.packets,
         marks: seen.marks,
     };
-    all.iter().map(path).collect()
+    all.iter().enumerate().map(path).collect()
 }
 
 #[cfg(test)]
@@ -43,7 +47,7 @@ mod tests {
     /// Packets of an access point that carries take 200 µs, over a round trip of 3 ms.
     fn carries() -> Seen {
         let us = |us| Some(Duration::from_micros(us));
-        Seen { measured: us(200), expected: us(600), busy_rtt: us(3_000), packets: 0, marks: Marks::None }
+        Seen { measured: us(200), expected: us(600), busy_rtt: us(3_000), ..Seen::default() }
     }
 
     fn rest(all: &[Seen]) -> Vec<bool> {
@@ -71,5 +75,25 @@ mod tests {
         // A far server: two segments on the way cost little.
         let far = Seen { busy_rtt: Some(Duration::from_millis(100)), ..slow };
         assert_eq!(rest(&[carries(), far]), [false, false]);
+    }
+
+    #[test]
+    fn what_a_monitor_heard_is_held_beside_its_like_only() {
+        let ms = |ms| Some(Duration::from_millis(ms));
+        let heard = |time| Seen { monitored: time, ..carries() };
+        // It hears that frames come alone, and of all alike.
+        assert_eq!(rest(&[heard(ms(1)), heard(ms(1))]), [false; 2]);
+        assert_eq!(rest(&[heard(ms(1)), heard(ms(5))]), [false, true]);
+        // Of one it hears nothing: the driver's figures count, which are equal.
+        assert_eq!(rest(&[heard(ms(5)), carries()]), [false; 2]);
+        let times = |all: &[Seen]| paths(all).iter().map(|p| p.packet_time).collect::<Vec<_>>();
+        assert_eq!(times(&[heard(ms(5)), carries()]), [Duration::from_micros(200); 2]);
+        assert_eq!(
+            times(&[heard(ms(5)), heard(ms(1))]),
+            [Duration::from_millis(5), Duration::from_millis(1)]
+        );
+        // And by the signal where the driver says nothing of one.
+        let silent = Seen { measured: None, ..carries() };
+        assert_eq!(times(&[heard(ms(5)), silent]), [Duration::from_micros(600); 2]);
     }
 }

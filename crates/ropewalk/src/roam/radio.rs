@@ -72,7 +72,9 @@ impl Chosen {
     pub(super) fn others(&self, ours: &[&str]) -> anyhow::Result<Others> {
         let mut others = Others::default();
         let all = wifi::interfaces()?;
-        for i in all.iter().filter(|i| i.radio == self.radio.number && !ours.contains(&i.name.as_str())) {
+        // Monitors take no place, and follow the others' channel.
+        let counts = |i: &&Interface| i.radio == self.radio.number && !i.is_monitor;
+        for i in all.iter().filter(counts).filter(|i| !ours.contains(&i.name.as_str())) {
             others.count += u32::from(is_on(&i.name));
             others
                 .bssids

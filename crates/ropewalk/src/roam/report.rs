@@ -17,10 +17,46 @@ pub(crate) struct RoamStatus {
     pub stations: u32,
     /// How long the daemon has been running, seconds.
     pub uptime_s: f64,
+    /// The monitor interface that hears them, if there is one.
+    pub monitor: Option<MonitorStatus>,
     /// Access points that are joined or being joined, and those that were left in the last minute.
     pub access_points: Vec<AccessPoint>,
     /// What does not work, and why.
     pub notes: Vec<String>,
+}
+
+/// A monitor interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MonitorStatus {
+    /// Its name.
+    pub interface: String,
+    /// Data frames of joined access points to us that were heard.
+    pub frames: u64,
+    /// Frames that the kernel dropped because the daemon was slow.
+    pub dropped_frames: u64,
+}
+
+/// Who says what a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PacketBy {
+    /// Frames that a monitor interface heard.
+    Monitor,
+    /// Rates and counters of the driver.
+    Driver,
+    /// Nobody: what is to be expected at this signal.
+    #[default]
+    Signal,
+}
+
+impl PacketBy {
+    fn word(self) -> &'static str {
+        match self {
+            PacketBy::Monitor => "monitor",
+            PacketBy::Driver => "driver",
+            PacketBy::Signal => "signal",
+        }
+    }
 }
 
 /// One access point.
@@ -48,6 +84,11 @@ pub(crate) struct AccessPoint {
     pub packet_time_us: Option<u64>,
     /// The packet time is measured.
     pub measured: bool,
+    /// By whom: `monitor`, `driver`, or `signal` where it is not measured.
+    #[serde(default)]
+    pub packet_by: PacketBy,
+    /// Data frames from it to us that the monitor interface heard; none without one.
+    pub monitor_frames: Option<u64>,
     /// Least round trip of MPTCP's subflows by it, milliseconds; none while there are none.
     pub least_rtt_ms: Option<f64>,
     /// TCP segments from it whose sender understands marks; none while nothing is marked.
@@ -74,7 +115,8 @@ pub(crate) fn render(status: &RoamStatus) -> String {
         None => out.push_str(", with no access point"),
     }
     let _ = writeln!(out, "; it can be {} stations at once\n", status.stations);
-    let titles = ["interface", "access point", "network", "signal", "rate", "packet", "address", "state", ""];
+    let titles =
+        ["interface", "access point", "network", "signal", "rate", "packet", "by", "address", "state", ""];
     let row = |a: &AccessPoint| {
         let none = || "-".to_owned();
         [
@@ -84,12 +126,13 @@ pub(crate) fn render(status: &RoamStatus) -> String {
             a.signal_dbm.map_or_else(none, |dbm| format!("{dbm:.0} dBm")),
             a.rate_bps.map_or_else(none, |bps| bits(bps as f64)),
             a.packet_time_us.map_or_else(none, |us| format!("{}{us} us", if a.measured { "" } else { "~" })),
+            a.packet_time_us.map_or_else(none, |_| a.packet_by.word().to_owned()),
             a.address.clone().unwrap_or_else(none),
             format!("{} {}", a.state, time(a.for_s)),
             a.why.clone(),
         ]
     };
-    let rows: Vec<[String; 9]> = status.access_points.iter().map(row).collect();
+    let rows: Vec<[String; 10]> = status.access_points.iter().map(row).collect();
     out.push_str(&columns(&titles.map(String::from), &rows));
     for note in &status.notes {
         let _ = writeln!(out, "note: {note}");
@@ -127,6 +170,7 @@ mod tests {
             rate_bps: Some(65_000_000),
             packet_time_us: Some(206),
             measured: true,
+            packet_by: PacketBy::Monitor,
             address: Some("10.1.0.5/24".into()),
             mptcp: true,
             ..AccessPoint::default()
@@ -152,9 +196,9 @@ mod tests {
         let want = "\
 phy0, up 1 min 10 s, channel 6; it can be 4 stations at once
 
-interface  access point       network  signal   rate       packet   address      state
-roam0      02:00:00:00:01:00  home     -52 dBm  65.0 Mb/s  206 us   10.1.0.5/24  active 1 min 5 s
-roam1      02:00:00:00:02:00  home     -        -          ~640 us  -            left 0 s          the association is lost
+interface  access point       network  signal   rate       packet   by       address      state
+roam0      02:00:00:00:01:00  home     -52 dBm  65.0 Mb/s  206 us   monitor  10.1.0.5/24  active 1 min 5 s
+roam1      02:00:00:00:02:00  home     -        -          ~640 us  signal   -            left 0 s          the association is lost
 note: something is missing
 ";
         assert_eq!(render(&status), want, "\n{}", render(&status));

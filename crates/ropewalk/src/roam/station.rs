@@ -1,9 +1,10 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
 use super::marks::{Said, Way};
+use super::monitor::{Given, Measured};
 use super::paths::Seen;
 use super::portal::{Answer, Probe};
-use super::report::AccessPoint;
+use super::report::{AccessPoint, PacketBy};
 use super::{plan, text};
 use crate::config;
 use ipnet::Ipv4Net;
@@ -75,6 +76,8 @@ pub(super) struct Station {
     heard: Option<Heard>,
     beacons: Beacons,
     meter: Meter,
+    /// The same by a monitor interface, if there is one.
+    pub(super) by_monitor: Measured,
     pub(super) is_backup: bool,
     /// Of MPTCP's subflows by it, whosever they are.
     rtts: LeastRtts,
@@ -144,6 +147,7 @@ impl Station {
             heard: None,
             beacons: Beacons::default(),
             meter: Meter::default(),
+            by_monitor: Measured::default(),
             is_backup: false,
             rtts: LeastRtts::default(),
             marks: Said::default(),
@@ -153,6 +157,16 @@ impl Station {
 
     pub(super) fn name(&self) -> &str {
         &self.network.name
+    }
+
+    /// The access point, and the address of the station.
+    pub(super) fn link(&self) -> ([u8; 6], [u8; 6]) {
+        (self.bss.bssid, self.interface.mac)
+    }
+
+    /// What the driver counted.
+    pub(super) fn given(&self) -> Option<Given> {
+        self.heard.map(|h| Given { packets: h.rx_packets, beacons: h.beacons })
     }
 
     pub(super) fn is_active(&self) -> bool {
@@ -397,7 +411,7 @@ impl Station {
         measured.or(self.bss.signal_dbm).unwrap_or(-82.0)
     }
 
-    /// Air of a packet, where that was measured.
+    /// Air of a packet, where that was measured by the driver.
     pub(super) fn packet_time(&self, now: Duration) -> Option<Duration> {
         let fresh = |(at, _): &(Duration, Duration)| now.saturating_sub(*at) <= MEASURED;
         self.meter.measured.filter(fresh).map(|(_, time)| time)
@@ -413,7 +427,9 @@ impl Station {
     pub(super) fn seen(&self, now: Duration) -> Seen {
         // Nothing is measured of one that rests: what it was then still stands.
         let resting = self.meter.measured.filter(|_| self.is_backup).map(|(_, time)| time);
+        let monitored = self.by_monitor.time.or(self.by_monitor.last.filter(|_| self.is_backup));
         Seen {
+            monitored,
             measured: self.packet_time(now).or(resting),
             expected: self.expected_time(),
             busy_rtt: self.rtts.busy,
@@ -428,16 +444,17 @@ impl Station {
             Phase::Addressing => ("joining", "waits for an address".into()),
             Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
             Phase::Probing { why, .. } => ("joining", why.clone()),
-            Phase::Active if self.is_silent => {
-                ("backup", "its beacons are missed, or packets to it lost".into())
-            }
+            Phase::Active if self.is_silent => ("backup", "its beacons, or packets to it, are lost".into()),
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))
             }
             Phase::Active => ("active", self.marks.words.clone()),
         };
-        let measured = self.packet_time(now);
-        let time = measured.or(self.expected_time());
+        let (packet_by, time) = match (self.by_monitor.time, self.packet_time(now)) {
+            (Some(time), _) => (PacketBy::Monitor, Some(time)),
+            (None, Some(time)) => (PacketBy::Driver, Some(time)),
+            (None, None) => (PacketBy::Signal, self.expected_time()),
+        };
         let heard = self.heard.unwrap_or_default();
         AccessPoint {
             interface: self.name().to_owned(),
@@ -450,7 +467,9 @@ impl Station {
             signal_dbm: Some(self.signal_dbm()),
             rate_bps: Some(heard.rx_bps).filter(|bps| *bps > 0),
             packet_time_us: time.map(|t| t.as_micros().try_into().unwrap_or(u64::MAX)),
-            measured: measured.is_some(),
+            measured: packet_by != PacketBy::Signal,
+            packet_by,
+            monitor_frames: self.by_monitor.frames,
             least_rtt_ms: self.rtts.all.map(|rtt| rtt.as_secs_f64() * 1e3),
             address: self.given.as_ref().map(|g| g.address.to_string()),
             ect_segments: self.marks.segments.0,

@@ -2,10 +2,12 @@
 
 import { revoke } from "./dialogs.js";
 import { $, make, setText, show } from "./dom.js";
-import { bits, bytes, time } from "./format.js";
+import { bits, bytes } from "./format.js";
 
 // As `ropewalk bunch status` counts them.
 const share = (reports, data) => (reports + data ? `${((reports * 100) / (reports + data)).toFixed(1)} %` : "-");
+
+const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 function memberRows(gateway, rates, known) {
   const all = gateway.contributors.reduce((sum, c) => sum + c.bytes, 0);
@@ -15,7 +17,7 @@ function memberRows(gateway, rates, known) {
     state: c.remote ? "connected" : "not connected",
     tone: c.remote ? "good" : "idle",
     remote: c.remote ?? "-",
-    near: c.hears_cells == null ? `${c.neighbours} neighbours` : `overhears ${c.hears_cells} cells`,
+    near: c.hears_cells == null ? count(c.neighbours, "neighbour") : `overhears ${count(c.hears_cells, "cell")}`,
     rate: c.remote ? rates[c.name] : null,
     brought: `${bytes(c.bytes)}${all ? `, ${((c.bytes * 100) / all).toFixed(0)} %` : ""}`,
     missed: `${c.failed}, ${c.late}, ${c.damaged}`,
@@ -78,8 +80,8 @@ function showGateway({ status, rates, left_out: more }, known, { table, sums, re
 }
 
 function showAccessPoint({ status, rates }, { sums }) {
-  const handed = status.handed ? `is handed packets on ${status.handed}: ${status.neighbours} neighbours` : "nobody helps it, and it helps nobody";
-  const air = status.air && `overhears on ${status.air.interface}${status.air.is_up ? "" : " (not there)"}: ${status.air.cells} cells, ${status.air.overheard} packets`;
+  const handed = status.handed ? `is handed packets on ${status.handed}: ${count(status.neighbours, "neighbour")}` : "nobody helps it, and it helps nobody";
+  const air = status.air && `overhears on ${status.air.interface}${status.air.is_up ? "" : " (not there)"}: ${count(status.air.cells, "cell")}, ${status.air.overheard} packets`;
   const own = Object.keys(rates)[0];
   sums($("bunch-sums"), [
     ["sent for the bunch", bits(rates[own]), "big"],
@@ -99,7 +101,7 @@ export function showBunch(view, known, tools) {
   show($("members"), gateway);
   show($("invite-member"), gateway);
   const to = status.gateway ? `connected to ${status.gateway}` : "not connected";
-  setText($("bunch-line"), gateway ? `up ${time(status.uptime_s)}` : `${to}${status.captures ? ", helps its home" : ""}`);
+  setText($("bunch-line"), gateway ? "" : `${to}${status.captures ? ", helps its home" : ""}`);
   if (gateway) showGateway(view, known, tools);
   else showAccessPoint(view, tools);
   return Object.entries(rates).map(([name, rate]) => ({ series: name, name, better: true, point: { brought: rate } }));

@@ -147,6 +147,8 @@ export class Charts {
       };
       return { kind, values, canvas, plot: new uPlot(options, this.data(kind), canvas) };
     });
+    // A chart may have been wider before the others were there.
+    this.resize();
     this.draw();
   }
 

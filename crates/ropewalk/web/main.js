@@ -196,11 +196,14 @@ function roamColumns() {
   ];
 }
 
-// A table is made once, and again where its columns are others.
+// A table is made once, and again where its columns are others; who was at one of its buttons is there again.
 function table(place, label, columns, rows) {
   const titles = columns.map((c) => c.title).join();
-  if (page.tables[place]?.titles !== titles) page.tables[place] = { titles, table: new Table($(place), label, columns) };
+  const anew = page.tables[place]?.titles !== titles;
+  const focused = anew && $(place).contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+  if (anew) page.tables[place] = { titles, table: new Table($(place), label, columns) };
   page.tables[place].table.update(rows);
+  if (focused) $(place).querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
 }
 
 // Figures with their names: [name, text, size].

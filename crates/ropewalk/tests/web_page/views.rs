@@ -50,6 +50,7 @@ pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
         (&json!("alice"), &json!(10_000_000_000_u64))
     );
     assert_eq!(list("limit"), json!({"alice": {"down": "20Mbit"}}));
+    browser.wait_for("document.activeElement.getAttribute('aria-label') === 'Change alice'");
 
     browser.eval("document.getElementById('forward').click()");
     browser.wait_for("document.querySelector('dialog select').value === 'alice'");

@@ -6,15 +6,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{BINARY, SOON, States, eventually, root};
+use common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 /// Some user who owns nothing.
 const USER: u32 = 54_321;
 
+fn unit(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../packaging/systemd/ropewalk-{name}.service"))
+}
+
+/// Those of a bond's two ends.
 fn units() -> [PathBuf; 2] {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
-    ["client", "gateway"].map(|end| dir.join(format!("ropewalk-{end}@.service")))
+    ["client@", "gateway@"].map(unit)
 }
 
 /// The value of a setting that stands once in a unit.
@@ -39,7 +43,22 @@ fn a_unit_is_a_user_s_with_two_capabilities_and_a_limit_on_memory() {
 }
 
 #[test]
-fn systemd_understands_the_units() {
+fn a_page_has_no_right_at_all_and_prints_no_link_into_the_journal() {
+    let page = unit("web@");
+    assert_eq!(setting(&page, "User"), "ropewalk");
+    assert_eq!(setting(&page, "CapabilityBoundingSet"), "");
+    assert!(setting(&page, "ExecStart").ends_with(" --no-link"), "{}", setting(&page, "ExecStart"));
+    let neighbours = setting(&page, "IPAddressAllow");
+    assert_eq!((setting(&page, "IPAddressDeny").as_str(), neighbours.as_str()), ("any", "localhost"));
+    let roam = unit("roam");
+    assert_eq!(setting(&roam, "CapabilityBoundingSet"), "CAP_NET_ADMIN CAP_NET_RAW");
+    for unit in [page, roam] {
+        assert_eq!((setting(&unit, "MemorySwapMax"), setting(&unit, "LimitCORE")), ("0".into(), "0".into()));
+    }
+}
+
+#[test]
+fn systemd_understands_the_units_and_finds_them_narrow() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         ropewalk_skip::skip("there is no systemd-analyze here");
         return;
@@ -53,7 +72,7 @@ fn systemd_understands_the_units() {
     for program in ["usr/bin/ropewalk", "bin/sh"] {
         std::fs::copy("/bin/true", root.join(program)).unwrap();
     }
-    for unit in units() {
+    for unit in ["client@", "gateway@", "web@", "roam"].map(unit) {
         let home = unit.file_name().unwrap().to_str().unwrap().replace("@.", "@home.");
         std::fs::copy(&unit, etc.join(&home)).unwrap();
         let arguments = ["verify", "--man=no", "--recursive-errors=no"];
@@ -61,6 +80,12 @@ fn systemd_understands_the_units() {
         let said = Command::new("systemd-analyze").args(arguments).args([&root, &home]).output().unwrap();
         let words = String::from_utf8_lossy(&said.stderr);
         assert!(!words.lines().any(|l| l.contains(&home)), "{words}");
+        // Tenths; older ones cannot say it of a unit that is not installed.
+        let arguments = ["security", "--no-pager", "--offline=true", "--threshold=29"];
+        let said = Command::new("systemd-analyze").args(arguments).args([&root, &home]).output().unwrap();
+        let words = String::from_utf8_lossy(&said.stdout);
+        let knows = !String::from_utf8_lossy(&said.stderr).contains("unrecognized option");
+        assert!(said.status.success() || !knows, "{}", words.lines().last().unwrap_or_default());
     }
     std::fs::remove_dir_all(root).unwrap();
 }
@@ -128,6 +153,16 @@ fn two_capabilities_are_enough_for_everything() {
     eventually("the world through the bond", || {
         Ping::new("192.0.2.1".parse().unwrap()).count(3).run(&client).is_ok_and(|r| r.received > 0)
     });
+    // A page needs none, and root gets a link to it.
+    let none = "--bounding-set -all --inh-caps -all --ambient-caps -all";
+    let user = format!("--reuid {USER} --regid {USER} --clear-groups --no-new-privs {none}");
+    let page = format!("web --state {cs} --listen 127.0.0.1:0 --no-link");
+    let line = format!("exec setpriv {user} {} {page}", program.display());
+    let mut page = client.start("sh", ["-c", &line]).unwrap();
+    let link = || ropewalk(&["web", "--link", "--state", &cs]).1;
+    eventually("a link to the page", || link().starts_with("http://127.0.0.1:"));
+    page.stop();
+    assert_eq!(link(), "", "the null case: there is no page any more");
     up.stop();
     serving.stop();
     assert!(

@@ -2,6 +2,8 @@
 //! test. No root needed.
 
 mod common;
+#[path = "web_http/others.rs"]
+mod others;
 
 use common::{BINARY, States, ropewalk};
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,26 +19,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The longest that anything may take: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// `ropewalk roam`, as far as it is asked here.
-fn roaming(states: &States) {
-    let dir = states.of("state");
-    std::fs::create_dir_all(&dir).unwrap();
-    let listener = UnixListener::bind(Path::new(&dir).join("control.sock")).unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let stream = stream.unwrap();
-            let mut writer = stream.try_clone().unwrap();
-            for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                let refused =
-                    json!({"answer": "refused", "code": 2, "sentence": "ask `ropewalk roam status`"});
-                let status = json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": 5.0, "access_points": [], "notes": []});
-                let roam = json!({"answer": "roam", "status": status});
-                let _ = writeln!(writer, "{}", if line.contains("\"roam\"") { roam } else { refused });
-            }
-        }
-    });
-}
 
 /// A daemon that answers, and writes down what it is asked to change.
 fn daemon(states: &States, peers: usize) -> Arc<Mutex<Vec<String>>> {
@@ -72,6 +54,13 @@ fn converse(stream: UnixStream, log: &Mutex<Vec<String>>, peers: usize) {
                     "there": "10.77.0.2:50000", "class": "bulk", "sent_bytes": 9, "sent": 1, "sent_bps": 8, "received_bytes": 7, "received": 1,
                     "received_bps": 6, "age_s": 1.0, "idle_s": 0.5, "longest_gap_ms": 20.0}]}})
             }
+            "grants" => {
+                json!({"answer": "grants", "grants": {"forwards": [{"client": "alice", "protocol": "tcp", "port": 8080, "to": 80}],
+                    "ended": [{"protocol": "tcp", "port": 9, "to": 9}], "groups": {}, "limits": {"alice": {"down": "20Mbit"}}}})
+            }
+            "grant" if line.contains("\"port\":22,") => {
+                json!({"answer": "refused", "code": 4, "sentence": "a program of this machine listens at tcp port 22: choose another"})
+            }
             "revoke" => json!({"answer": "refused", "code": 2, "sentence": "there is no such client"}),
             "invite" => {
                 log.lock().unwrap().push(line);
@@ -79,7 +68,7 @@ fn converse(stream: UnixStream, log: &Mutex<Vec<String>>, peers: usize) {
             }
             _ => {
                 log.lock().unwrap().push(line);
-                json!({"answer": "done", "said": ""})
+                json!({"answer": "done", "said": "it is done"})
             }
         };
         if writeln!(writer, "{answer}").is_err() {
@@ -448,20 +437,6 @@ fn a_day_outlives_the_page_s_process() {
 }
 
 #[test]
-fn a_daemon_that_roams_is_shown_too() {
-    let states = States::new("web-roam");
-    roaming(&states);
-    let web = Web::on_a_port(&states);
-    let session = web.open();
-    let mut stream = web.connect();
-    write!(stream, "GET /api/live HTTP/1.1\r\nhost: {}\r\n{}\r\n", web.address, session.cookie).unwrap();
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let view = lines.find_map(|l| l.strip_prefix("data: {").map(|v| format!("{{{v}"))).unwrap();
-    let view: Value = serde_json::from_str(&view).unwrap();
-    assert_eq!((&view["role"], &view["roam"]["radio"]), (&json!("roam"), &json!("phy0")), "{view}");
-}
-
-#[test]
 fn a_unix_socket_is_for_its_user_alone() {
     let states = States::new("web-socket");
     daemon(&states, 1);
@@ -475,8 +450,10 @@ fn a_unix_socket_is_for_its_user_alone() {
     }
     let answer = ask(UnixStream::connect(&socket).unwrap(), "GET / HTTP/1.1\r\n", "host: localhost\r\n", "");
     assert_eq!(answer.code, 200);
-    let (code, _, err) = ropewalk(&["web", "--state", &states.of("state"), "--socket", &socket]);
-    assert_eq!(code, 4, "{err}");
+    let another = States::new("web-socket-another");
+    daemon(&another, 1);
+    let (code, _, err) = ropewalk(&["web", "--state", &another.of("state"), "--socket", &socket]);
+    assert!(code == 4 && err.contains("is there already"), "{code} {err}");
     kill_process(Pid::from_child(&web.child), Signal::TERM).unwrap();
     assert!(web.child.wait().unwrap().success());
     assert!(!Path::new(&socket).exists(), "the socket goes with its server");
@@ -497,8 +474,10 @@ fn what_cannot_be_is_said() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("listen on 127.0.0.1") && err.contains("ssh -L 4580:"), "{err}");
     let web = Web::on_a_port(&states);
-    let (code, _, err) = ropewalk(&["web", "--state", &states.of("state"), "--listen", &web.address]);
-    assert_eq!(code, 4, "{err}");
+    let another = States::new("web-refused-another");
+    daemon(&another, 1);
+    let (code, _, err) = ropewalk(&["web", "--state", &another.of("state"), "--listen", &web.address]);
+    assert!(code == 4 && err.contains("cannot be served at"), "{code} {err}");
     let (code, _, err) = ropewalk(&["web", "--state", &states.of("nothing")]);
     assert_eq!(code, 7, "{err}");
 }

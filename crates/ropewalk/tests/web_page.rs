@@ -5,6 +5,8 @@
 //! bond that has run for a while.
 
 mod common;
+#[path = "web_page/views.rs"]
+mod views;
 
 use common::browser::{Browser, PATIENCE, chromium};
 use common::flow::Flow;
@@ -87,7 +89,7 @@ fn is_accessible(browser: &mut Browser, what: &str) {
 /// In light, dark and on a phone.
 fn is_accessible_everywhere(browser: &mut Browser, what: &str) {
     for (width, height, scheme) in
-        [(1200, 900, "light"), (1200, 900, "dark"), (375, 800, "light"), (320, 700, "dark")]
+        [(1200, 900, "light"), (1090, 900, "dark"), (375, 800, "light"), (320, 700, "dark")]
     {
         browser.look(width, height, scheme);
         browser.wait_for(&format!("innerWidth === {width}"));
@@ -178,8 +180,8 @@ fn a_client_as_it_is_seen() {
     if screenshots().is_some() {
         std::thread::sleep(COURSE / 2);
     }
-    picture(&mut browser, "web-light.png", (1200, 1080, "light"));
-    picture(&mut browser, "web-dark.png", (1200, 1080, "dark"));
+    picture(&mut browser, "web-light.png", (1100, 960, "light"));
+    picture(&mut browser, "web-dark.png", (1100, 960, "dark"));
     picture(&mut browser, "web-phone.png", (375, 800, "light"));
     browser.look(1200, 900, "light");
     changes_of_a_path(&mut browser, &states);
@@ -262,10 +264,11 @@ fn a_gateway_as_it_is_seen() {
     if screenshots().is_some() {
         std::thread::sleep(COURSE / 2);
     }
-    picture(&mut browser, "web-gateway.png", (1200, 1080, "light"));
+    picture(&mut browser, "web-gateway.png", (1100, 960, "light"));
     browser.eval("document.getElementById('flows-toggle').click()");
     browser.wait_for("document.querySelector('#flows-table tbody tr th .value')?.textContent === 'alice'");
     is_accessible_everywhere(&mut browser, "the page of a gateway");
+    views::what_is_granted(&mut browser, &states);
 
     // Whoever is revoked is asked about first, and is out.
     flow.ends_whole();

@@ -1,14 +1,24 @@
-// Four small charts on one time axis: down, up, round trip, loss.
+// Small charts on one time axis.
 
-import { bits, clock, ms, percent } from "./format.js";
+import { bits, clock, dbm, ms, percent, us } from "./format.js";
 import { make, setText } from "./dom.js";
 
-const KINDS = [
+// Of a bond's paths, of the access points of a walk, of the members of a bunch, and of one member.
+export const PATHS = [
   { key: "up", title: "Up", text: bits, axis: bits },
   { key: "down", title: "Down", text: bits, axis: bits },
   { key: "rtt", title: "Round trip", text: ms, axis: (n) => `${n} ms` },
   { key: "loss", title: "Loss", text: percent, axis: (n) => `${n} %` },
 ];
+export const WALK = [
+  { key: "signal", title: "Signal", text: dbm, axis: dbm, range: (least, most) => [least - 3, most + 3] },
+  { key: "rate", title: "Rate of the air", text: bits, axis: bits },
+  { key: "packet", title: "Air of a packet", text: us, axis: us },
+];
+export const BROUGHT = [{ key: "brought", title: "Brought", text: bits, axis: bits }];
+export const SENT = [{ key: "brought", title: "Sent for the bunch", text: bits, axis: bits }];
+// Lines of one chart: more are not told apart.
+const LINES = 16;
 // The first two lines are blue and orange, which everybody tells apart; from the third on, dashes help.
 const DASHES = [[], [], [6, 3], [2, 3]];
 export const COLOURS = 8;
@@ -31,6 +41,7 @@ export class Charts {
   constructor(place) {
     this.place = place;
     this.span = 300;
+    this.kinds = PATHS;
     this.past = new Map();
     this.paths = [];
     this.names = new Map();
@@ -45,7 +56,7 @@ export class Charts {
   load(series) {
     for (const s of series) {
       const points = new Map();
-      s.t.forEach((t, i) => points.set(t, { up: s.up[i], down: s.down[i], rtt: s.rtt[i], loss: s.loss[i] }));
+      s.t.forEach((t, i) => points.set(t, Object.fromEntries(this.kinds.map(({ key }) => [key, s[key]?.[i]]))));
       // What came while this was fetched stays.
       this.past.get(s.path)?.forEach((point, t) => points.has(t) || points.set(t, point));
       this.past.set(s.path, points);
@@ -53,34 +64,46 @@ export class Charts {
     this.draw();
   }
 
-  // One more second.
-  add(at, paths) {
+  // One more second: of each thing its name, and a point. With `keep` lines stay while there is something of them to see.
+  add(at, things, keep = false) {
     this.now = at;
     const t = Math.floor(at);
-    // A gateway's paths have addresses for names; their ports are in the table.
-    const names = new Map(paths.map((p) => [p.series, p.name.replace(/:\d+$/, "")]));
+    const first = t - Math.max(this.span, 905);
+    const seen = ([series]) => [...(this.past.get(series)?.keys() ?? [])].some((when) => when >= t - this.span);
+    const old = keep ? [...this.names, ...[...this.past.keys()].map((s) => [s, this.names.get(s) ?? s])] : [];
+    const all = new Map([...old.filter(seen), ...things.map((p) => [p.series, p.name])]);
+    const names = new Map([...all].slice(-LINES));
     if ([...names].join("\n") !== [...this.names].join("\n")) {
       [this.names, this.paths] = [names, [...names.keys()]];
       this.build();
     }
     if (this.span < DAY) {
-      for (const p of paths) {
+      for (const p of things) {
         const points = this.past.get(p.series) ?? new Map();
         this.past.set(p.series, points);
-        if (points.has(t) && p.state !== "active") continue;
-        const rtt = p.state === "active" ? p.rtt_ms : null;
-        points.set(t, { up: p.up_bps, down: p.down_bps, rtt, loss: p.loss_now });
-        for (const old of points.keys()) {
-          if (old >= t - 905) break;
-          points.delete(old);
-        }
+        if (!points.has(t) || p.better) points.set(t, p.point);
       }
+    }
+    for (const [series, points] of this.past) {
+      for (const when of points.keys()) {
+        if (when >= first) break;
+        points.delete(when);
+      }
+      if (!points.size) this.past.delete(series);
     }
     this.draw();
   }
 
   forget() {
     this.past = new Map();
+    this.names = new Map();
+  }
+
+  // Shows other things.
+  setKinds(kinds) {
+    if (kinds === this.kinds) return;
+    this.kinds = kinds;
+    this.forget();
   }
 
   setSpan(span) {
@@ -98,7 +121,7 @@ export class Charts {
     const [ink, line] = [style.getPropertyValue("--quiet").trim(), style.getPropertyValue("--line").trim()];
     this.charts.forEach((c) => c.plot.destroy());
     this.place.replaceChildren();
-    this.charts = KINDS.map((kind) => {
+    this.charts = this.kinds.map((kind) => {
       const values = this.paths.map((name, i) => {
         const value = make("span", { class: "value" }, "-");
         return { value, element: make("li", { "data-mark": i % COLOURS }, make("span", {}, this.names.get(name)), " ", value) };
@@ -114,7 +137,7 @@ export class Charts {
         legend: { show: false },
         padding: [8, 4, 0, 0],
         cursor: { y: false, drag: { x: false, y: false }, sync: { key: "ropewalk" }, points: { size: 5 } },
-        scales: { x: { time: true, range: () => [this.now - this.span, this.now] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+        scales: { x: { time: true, range: () => [this.now - this.span, this.now] }, y: { range: (_, least, most) => (least != null && kind.range ? kind.range(least, most) : [0, most > 0 ? most * 1.08 : 1]) } },
         axes: [
           { ...axis, values: hours(this.span), space: 70, size: 26 },
           { ...axis, values: (_, all) => all.map(kind.axis), size: 68, space: 36 },
@@ -124,6 +147,8 @@ export class Charts {
       };
       return { kind, values, canvas, plot: new uPlot(options, this.data(kind), canvas) };
     });
+    // A chart may have been wider before the others were there.
+    this.resize();
     this.draw();
   }
 

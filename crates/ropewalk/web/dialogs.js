@@ -2,6 +2,7 @@
 
 import { act } from "./api.js";
 import { make, say } from "./dom.js";
+import { amount, rate } from "./format.js";
 
 let number = 0;
 
@@ -47,12 +48,6 @@ function dialog(title, content, submit, work, ...more) {
 async function change(action, done) {
   const outcome = await act(action);
   return () => say(outcome.said || done);
-}
-
-// As people write it: 10GB.
-function amount(n) {
-  const [scale, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]].find(([s]) => n % s === 0);
-  return `${n / scale}${unit}`;
 }
 
 const CLASSES = [
@@ -116,11 +111,101 @@ export function addPath() {
   dialog("Add a path", [field("Interface", name, "or IFACE@HOST:PORT for an address of its own"), ...content], "Add", work);
 }
 
+const text = (placeholder, value = "", required = false) =>
+  make("input", { type: "text", required, autocomplete: "off", spellcheck: "false", placeholder, value });
+
+function choice(title, name, options, chosen) {
+  const all = options.map(([value, words]) =>
+    make("label", { class: "option" }, make("input", { type: "radio", name, value, checked: value === chosen }), make("span", {}, words)));
+  const set = make("fieldset", {}, make("legend", {}, title), ...all);
+  return { set, chosen: () => set.querySelector("input:checked").value };
+}
+
+// A client's quota and its cap. Only what is another than before is asked for.
+export function changeClient(name, quota, limit, after) {
+  const most = text("100GB", quota ? amount(quota.bytes) : "");
+  const per = choice("Quota in a", "per", [["month", "month"], ["day", "day"]], quota?.per ?? "month");
+  const then = text("1Mbit", quota?.then_bps ? rate(quota.then_bps) : "");
+  const [down, up] = [text("20Mbit", limit?.down ?? ""), text("5Mbit", limit?.up ?? "")];
+  const said = (input) => input.value.trim();
+  const quotaNow = () => (said(most) ? { amount: said(most), per: per.chosen(), then: said(then) || null } : null);
+  const limitNow = () => (said(down) || said(up) ? { down: said(down) || null, up: said(up) || null } : null);
+  const before = [JSON.stringify(quotaNow()), JSON.stringify(limitNow())];
+  const content = [
+    field("Quota", most, "such as 100GB, both directions together; left empty: none"),
+    per.set,
+    field("Slow it to, once that is used up", then, "such as 1Mbit; left empty: it is stopped"),
+    make("div", { class: "pair" },
+      field("Cap to the client", down, "such as 20Mbit; left empty: none"),
+      field("Cap from the client", up, "such as 5Mbit; left empty: none")),
+  ];
+  dialog(`Client ${name}`, content, "Save", async () => {
+    const told = [];
+    const [quota, limit] = [quotaNow(), limitNow()];
+    if (JSON.stringify(quota) !== before[0]) {
+      told.push((await act({ do: "quota", change: { client: name, to: quota } })).said);
+      before[0] = JSON.stringify(quota);
+    }
+    if (JSON.stringify(limit) !== before[1]) {
+      const change = limit ? { "limit-set": { client: name, limit } } : { "limit-remove": { client: name } };
+      told.push((await act({ do: "grant", change })).said);
+      before[1] = JSON.stringify(limit);
+    }
+    return () => {
+      say(told.join("; ") || "Nothing was changed.");
+      after();
+    };
+  });
+}
+
+// A port of the gateway that leads to a client.
+export function forwardPort(names, after) {
+  const client = make("select", {}, ...names.map((n) => make("option", { value: n }, n)));
+  const protocol = choice("Protocol", "protocol", [["tcp", "TCP"], ["udp", "UDP"]], "tcp");
+  const numeric = (required) => make("input", { type: "number", min: 1, max: 65535, required });
+  const [port, to] = [numeric(true), numeric(false)];
+  const masquerade = make("input", { type: "checkbox" });
+  const hint = "Show the client the gateway\u2019s address as the visitor\u2019s: needed where the client does not route everything through the bond";
+  const content = [
+    field("Client", client),
+    protocol.set,
+    make("div", { class: "pair" },
+      field("Port of the gateway", port),
+      field("Port of the client", to, "left empty: the same")),
+    make("label", { class: "option" }, masquerade, make("span", {}, hint)),
+  ];
+  dialog("Forward a port", content, "Forward", async () => {
+    const forward = { client: client.value, protocol: protocol.chosen(), port: Number(port.value), to: Number(to.value || port.value), masquerade: masquerade.checked };
+    const told = await change({ do: "grant", change: { "forward-add": forward } }, "The port is forwarded");
+    return () => {
+      told();
+      after();
+    };
+  });
+}
+
+// Takes something away that was granted.
+export function withdraw(title, words, what, after) {
+  dialog(title, [make("p", {}, words)], "Remove", async () => {
+    const told = await change({ do: "grant", change: what }, "It is removed");
+    return () => {
+      told();
+      after();
+    };
+  });
+}
+
+const INVITED = {
+  ap: ["Invite a repeater", "ropewalk repeater - --config FILE"],
+  gateway: ["Invite a client", "ropewalk up - --state DIR"],
+  "bunch gateway": ["Invite an access point", "ropewalk bunch ap - --state DIR"],
+};
+
 export function invite(role, after) {
   const name = make("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "alice" });
   const endpoints = make("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "gw.example.org:4500" });
   const content = [field("Name", name), field("Where it reaches this gateway", endpoints, "HOST:PORT, more with spaces between; left empty: where the gateway listens")];
-  dialog(role === "ap" ? "Invite a repeater" : "Invite a client", content, "Invite", async () => {
+  dialog(INVITED[role][0], content, "Invite", async () => {
     const list = endpoints.value.trim().split(/\s+/).filter(Boolean);
     const outcome = await act({ do: "invite", name: name.value.trim(), endpoints: list });
     return () => {
@@ -152,8 +237,7 @@ function showToken(name, outcome, role) {
     await navigator.clipboard.writeText(outcome.token);
     say("copied");
   } }, "Copy");
-  const how = role === "ap" ? "ropewalk repeater - --config FILE" : "ropewalk up - --state DIR";
-  const words = make("p", {}, `Give it to ${name} alone, which pastes it to `, make("code", {}, how), ". It is shown once: nobody can read it here again.");
+  const words = make("p", {}, `Give it to ${name} alone, which pastes it to `, make("code", {}, INVITED[role][1]), ". It is shown once: nobody can read it here again.");
   dialog(`The token for ${name}`, [words, field("Token", text), outcome.qr && picture(outcome.qr)].filter(Boolean), null, null, copy);
 }
 

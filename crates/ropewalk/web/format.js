@@ -12,6 +12,8 @@ function scaled(n, units) {
 export const bytes = (n) => (n == null ? "-" : scaled(n, ["B", "kB", "MB", "GB", "TB"]));
 export const bits = (n) => (n == null ? "-" : scaled(n, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"]));
 export const ms = (n) => (n == null ? "-" : `${n.toFixed(1)} ms`);
+export const us = (n) => (n == null ? "-" : `${n.toFixed(0)} us`);
+export const dbm = (n) => (n == null ? "-" : `${n.toFixed(0)} dBm`);
 export const percent = (n) => (n == null ? "-" : `${n.toFixed(2)} %`);
 
 export function time(seconds) {
@@ -20,6 +22,21 @@ export function time(seconds) {
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+}
+
+// As the command line takes them: 10GB, 20Mbit.
+const written = (n, units) => {
+  const [scale, unit] = units.find(([s]) => n % s === 0);
+  return `${n / scale}${unit}`;
+};
+export const amount = (n) => written(n, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+export const rate = (n) => written(n, [[1e9, "Gbit"], [1e6, "Mbit"], [1e3, "kbit"], [1, "bit"]]);
+
+// What is used of a quota, and what is left.
+export function quota(q) {
+  const used = `${bytes(q.used_bytes)} of ${bytes(q.bytes)} ${q.per === "day" ? "today" : "this month"}`;
+  if (q.state === "open") return `${used}, ${bytes(Math.max(0, q.bytes - q.used_bytes))} left`;
+  return `${used}, ${q.state}${q.then_bps ? ` to ${rate(q.then_bps)}` : ""} until ${q.until}`;
 }
 
 const two = (n) => String(n).padStart(2, "0");

@@ -1,19 +1,26 @@
 // The page: takes what the server tells, and shows it.
 
 import { get, listen, open } from "./api.js";
-import { Charts, COLOURS } from "./charts.js";
-import { addPath, changePath, invite, revoke } from "./dialogs.js";
+import { BROUGHT, Charts, COLOURS, PATHS, SENT, WALK } from "./charts.js";
+import { addPath, changeClient, changePath, forwardPort, invite, revoke, withdraw } from "./dialogs.js";
 import { $, Table, make, setText, show } from "./dom.js";
-import { bits, bytes, clock, ms, percent, time } from "./format.js";
+import { bits, bytes, clock, dbm, ms, percent, quota, time, us } from "./format.js";
+import { showBunch } from "./bunch.js";
 
 const TONES = { active: "good", suspect: "warn", validating: "warn", backup: "good", joining: "warn" };
 const LINES = 12;
 const FLOWS_EVERY = 2000;
+// What others grant and use is seen after so long.
+const GRANTS_EVERY = 10000;
 
-const page = { view: null, peer: null, span: 300, known: [], tables: {}, all: false, timeline: [], heard: 0 };
+const page = { view: null, peer: null, span: 300, known: [], grants: null, tables: {}, all: false, timeline: [], heard: 0 };
 const charts = new Charts($("charts"));
 
 const isGateway = () => page.view.role === "gateway" || page.view.role === "ap";
+// Who can let others in.
+const invites = () => isGateway() || page.view.role === "bunch gateway";
+// Who can grant something, and hold clients to quotas.
+const grants = () => page.view.role === "gateway";
 const sum = (paths, key) => paths.reduce((all, p) => (p[key] == null ? all : (all ?? 0) + p[key]), null);
 
 // Rows of the table of paths: at a client one for each interface that is to be used, whether it can be or not.
@@ -69,6 +76,7 @@ function clientRows() {
     up: sum(p.paths, "up_bps"),
     down: sum(p.paths, "down_bps"),
     heard: p.up ? `${time(p.silent_s)} ago` : "-",
+    quota: p.quota,
     peer: p,
   }));
   const there = new Set(rows.map((r) => r.name));
@@ -83,15 +91,19 @@ function clientRows() {
     up: null,
     down: null,
     heard: "-",
+    quota: c.quota,
     peer: null,
   })));
 }
 
-function clientColumns() {
+function clientColumns(rows) {
+  const change = (row) => changeClient(row.name, row.quota, page.grants?.limits[row.name], learnClients);
   const buttons = (row, now) => [
     make("button", { type: "button", class: "select", "aria-label": `Show ${row.name}`, onClick: () => select(now().name) }, "Show"),
+    grants() ? make("button", { type: "button", "aria-label": `Change ${row.name}`, onClick: () => change(now()) }, "Change\u2026") : "",
     make("button", { type: "button", "aria-label": `Revoke ${row.name}`, onClick: () => revoke(now().name, learnClients) }, "Revoke\u2026"),
   ];
+  const held = { title: "quota", text: (r) => (r.quota ? quota(r.quota) : "-"), tone: (r) => (r.quota && r.quota.state !== "open" ? "bad" : "") };
   return [
     { title: "client", text: (r) => r.name },
     { title: "state", text: (r) => r.state, tone: (r) => r.tone },
@@ -100,8 +112,49 @@ function clientColumns() {
     { title: "up", numeric: true, text: (r) => bits(r.up) },
     { title: "down", numeric: true, text: (r) => bits(r.down) },
     { title: "heard", text: (r) => r.heard },
+    ...(rows.some((r) => r.quota) ? [held] : []),
     { label: "actions", action: buttons },
   ];
+}
+
+// All that is granted, one line each. What is granted to groups, and exits, are changed on the command line only.
+function grantRows({ forwards, limits, groups, exits }) {
+  const rows = forwards.map((f) => {
+    const [what, name] = [`${f.protocol} port ${f.port}`, `forward ${f.protocol} ${f.port}`];
+    const words = `Nobody reaches ${f.client} by ${what} of this gateway any more; connections that go by it end.`;
+    const remove = { title: `Remove ${what}?`, words, what: { "forward-remove": { protocol: f.protocol, port: f.port } } };
+    return { key: name, what, whose: f.client, how: `leads to port ${f.to}${f.masquerade ? ", masqueraded" : ""}`, remove };
+  });
+  for (const [client, l] of Object.entries(limits)) {
+    const words = `${client} sends and receives as fast as it can.`;
+    const remove = { title: `Remove the cap of ${client}?`, words, what: { "limit-remove": { client } } };
+    rows.push({ key: `cap ${client}`, what: "cap", whose: client, how: `down ${l.down ?? "no cap"}, up ${l.up ?? "no cap"}`, remove });
+  }
+  for (const [group, members] of Object.entries(groups)) {
+    rows.push({ key: `group ${group}`, what: `group ${group}`, whose: members.join(", "), how: "reach each other" });
+  }
+  const exit = (kind) => ([name, e]) => ({ key: `exit ${kind}${name}`, what: "exit", whose: `${kind}${name}`, how: `leaves by ${e.interface}${e.global6 ? ", IPv6 untranslated" : ""}` });
+  rows.push(...Object.entries(exits?.clients ?? {}).map(exit("")), ...Object.entries(exits?.groups ?? {}).map(exit("group ")));
+  return rows;
+}
+
+function showGrants() {
+  show($("grants"), grants() && page.grants);
+  if (!grants() || !page.grants) return;
+  const remove = (row) => [
+    row.remove && make("button", { type: "button", "aria-label": row.remove.title.replace("?", ""), onClick: () => withdraw(row.remove.title, row.remove.words, row.remove.what, learnClients) }, "Remove\u2026"),
+  ].filter(Boolean);
+  const columns = [
+    { title: "what", text: (r) => r.what },
+    { title: "whose", text: (r) => r.whose },
+    { title: "how", text: (r) => r.how },
+    { label: "actions", action: remove },
+  ];
+  const rows = grantRows(page.grants);
+  table("grants-table", "Granted", columns, rows);
+  show($("grants-table"), rows.length > 0);
+  setText($("grants-line"), rows.length ? "" : "Nothing: no port is forwarded, no client has a cap, clients do not reach each other.");
+  $("forward").disabled = !clientRows().length;
 }
 
 function flowColumns() {
@@ -135,19 +188,32 @@ function roamColumns() {
     { title: "state", text: (a) => `${a.state} ${time(a.for_s)}`, tone: (a) => TONES[a.state] ?? "bad" },
     { title: "access point", text: (a) => a.bssid },
     { title: "network", text: (a) => a.ssid },
-    { title: "signal", numeric: true, text: (a) => (a.signal_dbm == null ? "-" : `${a.signal_dbm.toFixed(0)} dBm`) },
+    { title: "signal", numeric: true, text: (a) => dbm(a.signal_dbm) },
     { title: "rate", numeric: true, text: (a) => bits(a.rate_bps) },
-    { title: "packet", numeric: true, text: (a) => (a.packet_time_us == null ? "-" : `${a.measured ? "" : "~"}${a.packet_time_us} us`) },
+    { title: "packet", numeric: true, text: (a) => (a.packet_time_us == null || a.measured ? "" : "~") + us(a.packet_time_us) },
     { title: "address", text: (a) => a.address ?? "-" },
     { title: "why", text: (a) => a.why },
   ];
 }
 
-// A table is made once, and again where its columns are others.
+// A table is made once, and again where its columns are others; who was at one of its buttons is there again.
 function table(place, label, columns, rows) {
   const titles = columns.map((c) => c.title).join();
-  if (page.tables[place]?.titles !== titles) page.tables[place] = { titles, table: new Table($(place), label, columns) };
+  const anew = page.tables[place]?.titles !== titles;
+  const focused = anew && $(place).contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+  if (anew) page.tables[place] = { titles, table: new Table($(place), label, columns) };
   page.tables[place].table.update(rows);
+  if (focused) $(place).querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// Figures with their names: [name, text, size].
+function sums(place, values) {
+  const names = values.map(([name]) => name).join();
+  if (place.dataset.names !== names) {
+    place.dataset.names = names;
+    place.replaceChildren(...values.map(([name, , size]) => make("div", { class: size ?? null }, make("dt", {}, name), make("dd"))));
+  }
+  values.forEach(([, text], i) => setText(place.children[i].lastChild, text));
 }
 
 function showSums(peer) {
@@ -160,11 +226,22 @@ function showSums(peer) {
     ["sent again, late", `${peer.resent}, ${peer.late}`],
   ];
   if (peer.backhaul) values.push(["clients behind it", peer.backhaul, "wide"]);
-  const place = $("sums");
-  if (place.children.length !== values.length) {
-    place.replaceChildren(...values.map(([name, , size]) => make("div", { class: size ?? null }, make("dt", {}, name), make("dd"))));
-  }
-  values.forEach(([, text], i) => setText(place.children[i].lastChild, text));
+  if (peer.quota) values.push(["quota", quota(peer.quota), "wide"]);
+  sums($("sums"), values);
+}
+
+// A path's second, for the charts. A gateway's paths have addresses for names; their ports are in the table.
+function pathPoint(p) {
+  const better = p.state === "active";
+  const point = { up: p.up_bps, down: p.down_bps, rtt: better ? p.rtt_ms : null, loss: p.loss_now };
+  return { series: p.series, name: p.name.replace(/:\d+$/, ""), better, point };
+}
+
+function showRoam({ access_points: all }) {
+  table("roam-table", "Access points", roamColumns(), all.map((a) => ({ ...a, key: `${a.interface} ${a.bssid}` })));
+  const here = all.filter((a) => a.state !== "left");
+  const point = (a) => ({ signal: a.signal_dbm, rate: a.rate_bps, packet: a.packet_time_us });
+  charts.add(page.view.at, here.map((a) => ({ series: a.bssid, name: `${a.interface} ${a.bssid}`, better: a.state === "active", point: point(a) })), true);
 }
 
 function showSession(peer) {
@@ -175,7 +252,7 @@ function showSession(peer) {
   showSums(peer);
   const rows = pathRows(peer);
   table("paths-table", "Paths", pathColumns(), rows);
-  charts.add(page.view.at, peer.paths);
+  charts.add(page.view.at, peer.paths.map(pathPoint));
 }
 
 function current() {
@@ -191,15 +268,17 @@ async function select(name) {
 }
 
 async function learnPast() {
-  const peer = page.view && current();
-  if (!peer) return;
+  if (!page.view) return;
+  const [peer, other] = [current(), page.view.roam ? "roam" : page.view.bunch && "bunch"];
+  if (!peer && !other) return;
   const span = page.span < 86400 ? "seconds" : "minutes";
-  charts.load(await get(`/api/history?span=${span}&peer=${peer.name}`).catch(() => []));
+  charts.load(await get(`/api/history?span=${span}&${other ? `of=${other}` : `peer=${peer.name}`}`).catch(() => []));
 }
 
 async function learnClients() {
-  if (!page.view || !isGateway()) return;
+  if (!page.view || !invites()) return;
   page.known = await get("/api/clients").catch(() => page.known);
+  if (grants()) page.grants = await get("/api/grants").catch(() => page.grants);
   now(page.view);
 }
 
@@ -210,20 +289,28 @@ function now(view) {
   show($("trouble"), false);
   setText($("who"), `${view.role} ${view.device}, up ${time(view.uptime_s)}`);
   document.title = `${view.device} \u2013 Ropewalk`;
-  const roams = view.role === "roam";
-  show($("roam"), roams);
-  show($("past"), !roams);
-  if (roams) table("roam-table", "Access points", roamColumns(), view.roam.access_points.map((a) => ({ ...a, key: a.interface })));
+  const [roam, bunch] = [view.roam, view.bunch];
+  const ofBunch = bunch?.status.role === "gateway" ? BROUGHT : SENT;
+  charts.setKinds(roam ? WALK : bunch ? ofBunch : PATHS);
+  show($("roam"), roam);
+  show($("bunch"), bunch);
+  show($("past"), true);
+  const peer = current();
+  show($("history"), peer || roam || bunch);
+  setText($("history-line"), roam || bunch ? "Kept while the page\u2019s server runs." : "Each second of 15 minutes is kept while the page\u2019s server runs, each minute of a day also when it is started anew.");
   show($("clients"), isGateway());
-  show($("add-path"), !roams && !isGateway());
+  show($("add-path"), !isGateway());
+  show($("bond"), peer || isGateway());
+  for (const section of document.querySelectorAll("#bond > section:not(#clients, #grants)")) show(section, peer);
   if (isGateway()) {
-    table("clients-table", "Clients", clientColumns(), clientRows());
+    const rows = clientRows();
+    table("clients-table", "Clients", clientColumns(rows), rows);
     markSelected();
   }
-  const peer = current();
-  show($("bond"), !roams && (peer || isGateway()));
-  for (const section of document.querySelectorAll("#bond > section:not(#clients)")) show(section, peer);
+  showGrants();
   if (peer) showSession(peer);
+  if (roam) showRoam(roam);
+  if (bunch) charts.add(view.at, showBunch(bunch, page.known, { table, sums, revoked: learnClients }), true);
   const notes = [...view.notes];
   notes.push(...view.uplinks.filter((u) => u.obstacle).map((u) => `${u.name} waits: ${u.obstacle}`));
   if (view.radio) notes.unshift(`dedicated radio: ${view.radio}`);
@@ -282,7 +369,9 @@ async function start() {
     trouble(error.message);
   }
   $("add-path").addEventListener("click", addPath);
-  $("invite").addEventListener("click", () => invite(page.view.role, learnClients));
+  for (const id of ["invite", "invite-member"]) $(id).addEventListener("click", () => invite(page.view.role, learnClients));
+  $("forward").addEventListener("click", () => forwardPort(clientRows().map((r) => r.name).sort(), learnClients));
+  setInterval(() => !document.hidden && learnClients(), GRANTS_EVERY);
   $("flows-toggle").addEventListener("click", () => {
     const shown = $("flows-list").hidden;
     show($("flows-list"), shown);

@@ -351,6 +351,7 @@ impl Role for Client {
                 let own = if self.repeater.is_some() { "repeater" } else { "client" };
                 let mut status = report::take(own, &running.core, self.started, now, |_| self.other().into());
                 status.uplinks = self.uplinks.iter().map(|u| u.report(now)).collect();
+                status.outages = running.history.outages();
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),

@@ -24,9 +24,7 @@ pub(crate) use ap::Ap;
 pub(crate) use audit::AuditArgs;
 pub(crate) use clients::Clients;
 pub(crate) use drain::Drain;
-pub(crate) use flows::FlowsArgs;
-#[cfg(feature = "web")]
-pub(crate) use flows::flows;
+pub(crate) use flows::{FlowsArgs, flows};
 pub(crate) use grants::{ExitArgs, ForwardArgs, GroupArgs, LimitArgs};
 pub(crate) use invite::{Invite, create_token, run as invite};
 pub(crate) use link::LinkArgs;

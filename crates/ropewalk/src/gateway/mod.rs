@@ -255,6 +255,7 @@ impl Role for Gateway {
                 let mut status = report::take(role, &running.core, self.started, now, name);
                 (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
                 self.tell_quotas(&mut status);
+                status.outages = running.history.outages();
                 status.notes.extend(self.keeper.notes());
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }

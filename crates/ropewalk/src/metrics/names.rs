@@ -58,6 +58,9 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Gauge "store_copy_age_seconds" "Fleet: how long ago what is known here was what the store has" |s| s.fleet.as_ref().map(|f| f.copy_age_s);
     Gauge "store_warnings" "Fleet: warnings about the store; `ropewalk status` says them" |s| s.fleet.as_ref().map(|f| f.warnings.len() as f64);
     Gauge "store_waiting_devices" "Fleet: devices that wait for the store to be asked whether they may come in" |s| s.fleet.as_ref().map(|f| f.waiting as f64);
+    Counter "outages" "Paths that were dead; counted, as the two below, once it is known who noticed" |s| Some(s.outages.paths as f64);
+    Counter "outage_connections" "Connections that were delivering when a path died" |s| Some(s.outages.connections as f64);
+    Counter "outage_noticed_connections" "Of these, those that noticed" |s| Some(s.outages.noticed as f64);
     Counter "wakeups" "Wake-ups of the data loop" |s| Some(s.io.wakeups as f64);
     Counter "dropped_malformed_datagrams" "Datagrams that are not of the protocol" |s| Some(s.drops.malformed as f64);
     Counter "dropped_unknown_datagrams" "Datagrams of no session here" |s| Some(s.drops.unknown as f64);

@@ -1,5 +1,6 @@
 //! What happened to a bond, for whoever asks later: the last events with their times.
 
+use super::Outages;
 use crate::control::protocol::Response;
 use ropewalk_time::Time;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ const KEPT: usize = 256;
 pub(crate) struct History {
     events: VecDeque<Happened>,
     last: u64,
+    outages: Outages,
 }
 
 /// One event.
@@ -104,8 +106,18 @@ impl History {
         if self.events.len() >= KEPT {
             self.events.pop_front();
         }
+        if let What::Outage { connections, noticed, .. } = &what {
+            self.outages.paths += 1;
+            self.outages.connections += u64::from(*connections);
+            self.outages.noticed += u64::from(*noticed);
+        }
         self.last += 1;
         self.events.push_back(Happened { seq: self.last, at_ns: now.as_nanos(), what });
+    }
+
+    /// All outages that were noted, also those whose events are kept no more.
+    pub(crate) fn outages(&self) -> Outages {
+        self.outages
     }
 
     /// The events after the one with this number.
@@ -132,5 +144,17 @@ mod tests {
         assert_eq!((of(0).len(), of(0)[0].seq, of(998).len(), of(1000).len()), (KEPT, 745, 2, 0));
         let line = serde_json::to_string(&of(999)[0]).unwrap();
         assert_eq!(line, r#"{"seq":1000,"at_ns":0,"what":"connected"}"#);
+        assert_eq!(history.outages(), Outages::default());
+    }
+
+    #[test]
+    fn outages_are_counted_beyond_what_is_kept() {
+        let mut history = History::default();
+        for noticed in 0..1000 {
+            let (peer, name) = ("gateway".to_owned(), "wan1".to_owned());
+            let outage = What::Outage { peer, name, since_ns: 0, connections: 3, noticed: noticed % 2 };
+            history.note(Time::ZERO, outage);
+        }
+        assert_eq!(history.outages(), Outages { paths: 1000, connections: 3000, noticed: 500 });
     }
 }

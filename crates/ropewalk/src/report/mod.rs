@@ -62,6 +62,20 @@ pub(crate) struct Snapshot {
     /// Client: what is to carry paths, as `ropewalk path` names it.
     #[serde(default)]
     pub uplinks: Vec<Uplink>,
+    /// Paths that were dead, and connections that noticed.
+    #[serde(default)]
+    pub outages: Outages,
+}
+
+/// Paths that were dead. Counted once it is known who noticed, some seconds after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Outages {
+    /// How often a path was dead; with `flows = false` nothing is counted.
+    pub paths: u64,
+    /// Connections that were delivering when a path died, added up.
+    pub connections: u64,
+    /// Of these, those that noticed.
+    pub noticed: u64,
 }
 
 /// What TLS does.
@@ -343,6 +357,7 @@ pub(crate) fn take(
         draining: false,
         fleet: None,
         uplinks: Vec::new(),
+        outages: Outages::default(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),
         version: 1,
         role: role.into(),

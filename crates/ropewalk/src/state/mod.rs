@@ -129,7 +129,12 @@ impl StateDir {
 
     /// The daemon's socket, by a path that is this directory's whatever becomes of its name, and short enough for a socket (108 bytes, unix(7)).
     pub(crate) fn socket(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.dir.as_raw_fd()))
+        self.at(SOCKET)
+    }
+
+    /// A socket of this name, in the same way.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.dir.as_raw_fd()))
     }
 
     /// Takes the directory for this process. A command that edits it is waited for; a daemon that has it is a failure.
@@ -156,8 +161,13 @@ impl StateDir {
 
     /// Takes the directory if nobody has it.
     pub(crate) fn try_lock(&self) -> anyhow::Result<Option<Lock>> {
-        let file = self.open_file("lock", OFlags::RDWR | OFlags::CREATE);
-        let file = file.with_context(|| format!("{} cannot be opened", self.path.join("lock").display()))?;
+        self.try_lock_at("lock")
+    }
+
+    /// The same by a lock of another name: for what runs beside the daemon.
+    pub(crate) fn try_lock_at(&self, name: &str) -> anyhow::Result<Option<Lock>> {
+        let file = self.open_file(name, OFlags::RDWR | OFlags::CREATE);
+        let file = file.with_context(|| format!("{} cannot be opened", self.path.join(name).display()))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Lock(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),

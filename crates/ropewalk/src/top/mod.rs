@@ -5,8 +5,10 @@ pub(crate) mod live;
 mod view;
 
 use crate::cli::{StoreArgs, Which};
-use crate::commands::snapshot;
+use crate::commands::{flows, snapshot};
 use crate::control::ask::Line;
+use crate::exit::{Code, kind_of};
+use crate::report::flows::{Flow, Flows};
 use crate::report::{Path, Peer, Snapshot};
 use crate::state::StateDir;
 use clap::Args;
@@ -26,10 +28,14 @@ pub(crate) struct Top {
     pub json: bool,
 }
 
+/// Connections that are asked for: of a gateway's, some are of the client that is shown.
+const FLOWS: u16 = 100;
+
 /// What is shown.
 #[derive(Debug, Default)]
 struct App {
     now: Snapshot,
+    flows: Flows,
     /// Rates of each path, by peer and path.
     series: Series<(String, u8)>,
     /// Which peer is shown.
@@ -46,18 +52,24 @@ pub(crate) fn run(args: &Top) -> anyhow::Result<()> {
 }
 
 impl View for App {
-    type Status = Snapshot;
+    type Status = (Snapshot, Flows);
 
-    fn ask(daemon: &mut Line) -> anyhow::Result<Snapshot> {
-        snapshot(daemon)
+    fn ask(daemon: &mut Line) -> anyhow::Result<(Snapshot, Flows)> {
+        let now = snapshot(daemon)?;
+        let flows = match flows(daemon, FLOWS) {
+            // A daemon of an earlier version counts none.
+            Err(error) if kind_of(&error) == Code::Usage => Flows::default(),
+            other => other?,
+        };
+        Ok((now, flows))
     }
 
-    fn take(&mut self, now: Snapshot) {
+    fn take(&mut self, (now, flows): (Snapshot, Flows)) {
         let all = now.peers.iter().flat_map(|peer| peer.paths.iter().map(move |path| (peer, path)));
         let bytes = |p: &Path| [p.traffic.sent_bytes, p.traffic.received_bytes];
         let counters = all.map(|(peer, path)| ((peer.key.clone(), path.id), bytes(path)));
         self.series.take(now.clock_ns as f64 / 1e9, counters);
-        self.now = now;
+        (self.now, self.flows) = (now, flows);
         self.selected = self.selected.min(self.now.peers.len().saturating_sub(1));
     }
 
@@ -79,6 +91,11 @@ impl App {
 
     fn rates(&self, peer: &Peer, path: &Path) -> Option<&VecDeque<Rates>> {
         self.series.of(&(peer.key.clone(), path.id))
+    }
+
+    /// A peer's connections, the fastest first.
+    fn flows(&self, peer: &Peer) -> Vec<&Flow> {
+        self.flows.flows.iter().filter(|f| f.peer == peer.name).collect()
     }
 
     /// The sum of a peer's paths, moment by moment.

@@ -46,7 +46,7 @@ fn snapshot_at(ms: u64, sent: u64) -> Snapshot {
 fn everything_is_seen_on_a_small_terminal() {
     let mut app = App::default();
     for n in 0..20 {
-        app.take(snapshot_at(n * 500, n * n * 50_000));
+        app.take((snapshot_at(n * 500, n * n * 50_000), Flows::default()));
     }
     let screen = screen(&app, 80, 24);
     for words in [
@@ -65,16 +65,55 @@ fn everything_is_seen_on_a_small_terminal() {
         assert!(screen.contains(words), "{words}\n{screen}");
     }
     assert!(screen.lines().all(|l| l.chars().count() <= 80));
+    assert!(!screen.contains("connection"), "there is none\n{screen}");
+}
+
+/// Connections of these peers.
+fn flows_of(peers: &[&str]) -> Flows {
+    let flow = |(n, peer): (usize, &&str)| Flow {
+        peer: (*peer).into(),
+        protocol: "tcp".into(),
+        here: "10.77.0.2:50000".into(),
+        there: format!("192.0.2.7:{}", 440 + n),
+        class: "bulk".into(),
+        sent_bytes: 1,
+        sent: 1,
+        sent_bps: 400_000,
+        received_bytes: 1,
+        received: 1,
+        received_bps: 7_500_000,
+        age_s: 3.0,
+        idle_s: 0.5,
+        longest_gap_ms: 20.0,
+    };
+    let flows = peers.iter().enumerate().map(flow).collect();
+    Flows { counted: true, total: peers.len() as u64, flows }
+}
+
+#[test]
+fn the_fastest_connections_of_the_peer_are_seen_where_there_is_room() {
+    let mut app = App::default();
+    let mut peers = ["gateway"; 9];
+    peers[1] = "somebody else";
+    app.take((snapshot_at(500, 1), flows_of(&peers)));
+    let tall = screen(&app, 80, 24);
+    let shown: Vec<&str> = tall.lines().filter(|l| l.starts_with("192.0.2.7:")).collect();
+    assert_eq!(shown.len(), 6, "{tall}");
+    assert!(shown[0].starts_with("192.0.2.7:440") && shown[1].starts_with("192.0.2.7:442"), "{tall}");
+    assert!(shown[0].contains("7.5 Mb/s") && shown[0].contains("tcp, bulk"), "{tall}");
+    assert!(tall.contains("7 sent again") && tall.contains("q quits"), "{tall}");
+    let low = screen(&app, 80, 12);
+    assert!(!low.contains("connection") && low.contains("wan2") && low.contains("memory"), "{low}");
 }
 
 #[test]
 fn odd_sizes_and_empty_gateways_do_not_hurt() {
     let mut app = App::default();
-    app.take(Snapshot { role: "gateway".into(), ..Snapshot::default() });
+    app.take((Snapshot { role: "gateway".into(), ..Snapshot::default() }, Flows::default()));
     for (w, h) in [(80, 24), (1, 1), (20, 5), (200, 60)] {
         screen(&app, w, h);
     }
-    app.take(snapshot_at(500, 1));
+    app.take((snapshot_at(500, 1), flows_of(&["gateway"; 50])));
     for (w, h) in [(1, 1), (20, 5), (200, 60)] {
         screen(&app, w, h);
     }
@@ -83,7 +122,7 @@ fn odd_sizes_and_empty_gateways_do_not_hurt() {
 #[test]
 fn keys() {
     let mut app = App::default();
-    app.take(snapshot_at(0, 0));
+    app.take((snapshot_at(0, 0), Flows::default()));
     let key = |code| KeyEvent::new(code, KeyModifiers::NONE);
     assert!(on_key(&mut app, key(KeyCode::Down)) && app.selected == 0);
     assert!(!on_key(&mut app, key(KeyCode::Char('q'))));

@@ -6,11 +6,15 @@
 //! path   state   rtt       up                     down                   loss
 //! wan1   active  21.0 ms   19.0 Mb/s ▃▅▇▇▇▇▇▇     0.4 Mb/s ▁▁▁▁▁▁▁▁      0.00 %
 //! …
+//! connection                        up          down        class        idle
+//! 192.0.2.7:443                     0.4 Mb/s    19.0 Mb/s   tcp, bulk    0 s
+//! …
 //! queue … order … resent …
 //! ```
 
 use super::App;
 use super::live::{Rates, foot as last_line, rate_cell, spark};
+use crate::report::flows::Flow;
 use crate::report::table::{bits, bytes, time};
 use crate::report::{Path, Peer};
 use ratatui::Frame;
@@ -19,16 +23,33 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
+/// Most connections that are shown.
+const FLOWS: usize = 6;
+
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
     let backhaul = app.peer().is_some_and(|p| p.backhaul.is_some());
     let foot = Constraint::Length(5 + links as u16 + u16::from(backhaul));
-    let rows = [Constraint::Length(2), Constraint::Min(3), foot, Constraint::Length(1)];
-    let [head, middle, foot, keys] = Layout::vertical(rows).areas(frame.area());
+    // Connections have what room the rest leaves, and no more than a few lines of it.
+    let (shown, others) = app.peer().map_or((0, 0), |p| (app.flows(p).len(), p.paths.len()));
+    let taken = 2 + 1 + others + 5 + links + usize::from(backhaul) + 1;
+    let room = usize::from(frame.area().height).saturating_sub(taken);
+    let flows = if shown > 0 && room > 2 { room.min(shown + 2).min(FLOWS + 2) } else { 0 };
+    let rows = [
+        Constraint::Length(2),
+        Constraint::Min(3),
+        Constraint::Length(flows as u16),
+        foot,
+        Constraint::Length(1),
+    ];
+    let [head, middle, connections, foot, keys] = Layout::vertical(rows).areas(frame.area());
     header(frame, head, app);
     if let Some(peer) = app.peer() {
         paths(frame, middle, app, peer);
+        if flows > 0 {
+            self::flows(frame, connections, &app.flows(peer));
+        }
         queues(frame, foot, app, peer);
     } else {
         frame.render_widget(Paragraph::new("nobody is connected"), middle);
@@ -80,6 +101,31 @@ fn paths(frame: &mut Frame<'_>, area: Rect, app: &App, peer: &Peer) {
         .style(Style::new().add_modifier(Modifier::UNDERLINED));
     let rows = peer.paths.iter().map(|p| row(app, peer, p, wide));
     let widths = [longest, 10, 9, wide, wide, 7].map(Constraint::Length);
+    frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
+}
+
+/// The fastest connections, below an empty line.
+fn flows(frame: &mut Frame<'_>, area: Rect, flows: &[&Flow]) {
+    let titles = Row::new(["connection", "up", "down", "class", "idle"])
+        .style(Style::new().add_modifier(Modifier::UNDERLINED))
+        .top_margin(1);
+    let row = |f: &&Flow| {
+        Row::new([
+            Cell::from(f.there.clone()),
+            Cell::from(bits(f.sent_bps as f64)).fg(Color::Cyan),
+            Cell::from(bits(f.received_bps as f64)).fg(Color::Green),
+            Cell::from(format!("{}, {}", f.protocol, f.class)),
+            Cell::from(time(f.idle_s)),
+        ])
+    };
+    let rows = flows.iter().take(FLOWS).map(row);
+    let widths = [
+        Constraint::Min(15),
+        Constraint::Length(10),
+        Constraint::Length(10),
+        Constraint::Length(17),
+        Constraint::Length(8),
+    ];
     frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
 }
 

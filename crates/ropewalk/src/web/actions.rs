@@ -1,4 +1,5 @@
-//! What a page may ask of the daemon: what `ropewalk path`, `invite` and `revoke` ask.
+//! What a page may ask of the daemon: what `ropewalk path`, `invite`, `revoke`, `quota`, `forward`
+//! and `limit` ask, judged by the same rules.
 
 use super::feed::Shared;
 use crate::commands::{self, PathOptions};
@@ -6,6 +7,8 @@ use crate::control::ask;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, Failure, failure};
+use crate::gateway::grants::{Change, Grants};
+use crate::gateway::quotas::QuotaChange;
 use crate::report::flows::Flows;
 use crate::state::clients::KnownClient;
 use qrcode::{Color, EcLevel, QrCode};
@@ -52,6 +55,16 @@ pub(super) enum Action {
         /// What the device is called.
         name: String,
     },
+    /// `ropewalk quota set` and `remove`.
+    Quota {
+        /// Whose, and what.
+        change: QuotaChange,
+    },
+    /// `ropewalk forward`, `limit` and their like.
+    Grant {
+        /// What.
+        change: Change,
+    },
 }
 
 /// What came of it.
@@ -76,7 +89,9 @@ pub(super) struct Qr {
 
 /// Does it. Waits for the daemon.
 pub(super) fn act(shared: &Shared, action: Action) -> anyhow::Result<Outcome> {
-    let (request, note) = match action {
+    // What is granted is noted as the gateway says it.
+    let tells = matches!(action, Action::Quota { .. } | Action::Grant { .. });
+    let (request, mut note) = match action {
         // What changes with paths is seen by the next look, whoever did it.
         Action::PathAdd { name, options } => (Request::PathAdd { name, options }, None),
         Action::PathRemove { name } => (Request::PathRemove { name }, None),
@@ -89,6 +104,8 @@ pub(super) fn act(shared: &Shared, action: Action) -> anyhow::Result<Outcome> {
             let note = format!("{name} was revoked");
             (Request::Revoke { name }, Some(note))
         }
+        Action::Quota { change } => (Request::Quota { change }, None),
+        Action::Grant { change } => (Request::Grant { change }, None),
     };
     let outcome = match ask(&shared.dir, &request)? {
         Response::Done { said } => Outcome { said, ..Outcome::default() },
@@ -98,6 +115,9 @@ pub(super) fn act(shared: &Shared, action: Action) -> anyhow::Result<Outcome> {
         }
         other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
     };
+    if tells {
+        note = Some(outcome.said.clone());
+    }
     if let Some(note) = note {
         shared.note(note);
     }
@@ -113,6 +133,15 @@ pub(super) fn flows(shared: &Shared) -> anyhow::Result<Flows> {
 pub(super) fn clients(shared: &Shared) -> anyhow::Result<Vec<KnownClient>> {
     match ask(&shared.dir, &Request::Clients {})? {
         Response::Clients { clients } => Ok(clients),
+        _ => Err(failure(Code::Failure, "the daemon gave an answer to another question")),
+    }
+}
+
+/// What clients are granted.
+pub(super) fn grants(shared: &Shared) -> anyhow::Result<Grants> {
+    match ask(&shared.dir, &Request::Grants {})? {
+        // What was granted once is the gateway's own matter.
+        Response::Grants { grants } => Ok(Grants { ended: Vec::new(), ..*grants }),
         _ => Err(failure(Code::Failure, "the daemon gave an answer to another question")),
     }
 }
@@ -159,12 +188,23 @@ mod tests {
             )
             .is_ok()
         );
+        for fair in [
+            r#"{"do":"quota","change":{"client":"alice","to":{"amount":"10GB","per":"month","then":"1Mbit"}}}"#,
+            r#"{"do":"quota","change":{"client":"alice","to":null}}"#,
+            r#"{"do":"grant","change":{"forward-add":{"client":"alice","protocol":"tcp","port":8080,"to":80}}}"#,
+            r#"{"do":"grant","change":{"limit-set":{"client":"alice","limit":{"down":"20Mbit"}}}}"#,
+        ] {
+            assert!(read(fair).is_ok(), "{fair}");
+        }
         for wrong in [
             r#"{"do":"expel","name":"x"}"#,
             r#"{"do":"revoke","name":"x","more":1}"#,
             r#"{"do":"path-set","name":"wan1","options":{"class":"best"}}"#,
             r#"{"do":"path-set","name":"wan1","options":{"cap":"lots"}}"#,
             r#"{"do":"path-set","name":"wan1","options":{"reset_day":32}}"#,
+            r#"{"do":"quota","change":{"client":"alice","to":{"amount":"much","per":"month"}}}"#,
+            r#"{"do":"grant","change":{"forward-add":{"client":"alice","protocol":"tcp","port":0,"to":80}}}"#,
+            r#"{"do":"grant","change":{"forget":{"client":"alice"}}}"#,
             "[]",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");

@@ -29,6 +29,7 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "/style.css" STYLE "style.css";
     "/main.js" SCRIPT "main.js";
     "/api.js" SCRIPT "api.js";
+    "/bunch.js" SCRIPT "bunch.js";
     "/charts.js" SCRIPT "charts.js";
     "/dialogs.js" SCRIPT "dialogs.js";
     "/dom.js" SCRIPT "dom.js";

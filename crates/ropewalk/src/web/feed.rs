@@ -1,15 +1,20 @@
 //! Looks at the daemon again and again, on a thread of its own, and keeps what pages ask for.
 
 use super::kept;
+use super::members::Members;
 use super::rings::{Point, Rings};
 use super::timeline::Timeline;
 use super::view::{Looks, States, View};
+use super::walk::Walk;
+use crate::bunch::report::{ApStatus, BunchStatus, GatewayStatus};
 use crate::commands::snapshot;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::exit::{Code, kind_of};
+use crate::roam::report::RoamStatus;
 use crate::state::StateDir;
 use crate::state::saver::Saver;
+use anyhow::Context;
 use bytes::Bytes;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +51,8 @@ pub(super) struct Shared {
     rings: Arc<Mutex<Rings>>,
     /// Who writes the minutes to the disk, where that is done.
     keeper: OnceLock<Saver>,
+    walk: Mutex<Walk>,
+    members: Mutex<Members>,
     timeline: Mutex<Timeline>,
     published: watch::Sender<Published>,
 }
@@ -56,7 +63,8 @@ impl Shared {
         let (published, _) = watch::channel(Published::default());
         let (rings, timeline) = (Arc::default(), Mutex::default());
         let (watchers, keeper) = (AtomicUsize::new(0), OnceLock::new());
-        Arc::new(Shared { dir, watchers, rings, keeper, timeline, published })
+        let (walk, members) = Default::default();
+        Arc::new(Shared { dir, watchers, rings, keeper, walk, members, timeline, published })
     }
 
     /// The news, as they come.
@@ -67,6 +75,16 @@ impl Shared {
     /// The past.
     pub(super) fn rings(&self) -> MutexGuard<'_, Rings> {
         lock(&self.rings)
+    }
+
+    /// What is remembered of access points.
+    pub(super) fn walk(&self) -> MutexGuard<'_, Walk> {
+        lock(&self.walk)
+    }
+
+    /// What is remembered of a bunch.
+    pub(super) fn members(&self) -> MutexGuard<'_, Members> {
+        lock(&self.members)
     }
 
     /// The past, for the thread that writes it.
@@ -92,8 +110,16 @@ impl Shared {
     }
 
     fn timeline(&self) -> MutexGuard<'_, Timeline> {
-        self.timeline.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.timeline)
     }
+}
+
+/// What a daemon is, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bond,
+    Roam,
+    Bunch,
 }
 
 /// Who looks.
@@ -103,8 +129,8 @@ pub(super) struct Feed {
     looks: Looks,
     /// The daemon answers no more.
     gone: bool,
-    /// The daemon is no bond.
-    roams: bool,
+    /// What the daemon is.
+    kind: Kind,
     uptime: f64,
     states: States,
     /// The second that was published and put into the rings last.
@@ -117,7 +143,7 @@ impl Feed {
         let line = Some(Line::open(&shared.dir)?);
         let (looks, states) = (Looks::default(), Vec::new());
         let mut feed =
-            Feed { shared, line, looks, gone: false, roams: false, uptime: 0.0, states, second: 0 };
+            Feed { shared, line, looks, gone: false, kind: Kind::Bond, uptime: 0.0, states, second: 0 };
         let view = feed.look()?;
         feed.take(view);
         Ok(feed)
@@ -143,23 +169,37 @@ impl Feed {
             Some(line) => line,
             None => self.line.insert(Line::open(&self.shared.dir)?),
         };
-        if self.roams {
-            return roam(line);
+        match self.kind {
+            Kind::Bond => {}
+            Kind::Roam => {
+                let (status, at) = (roam(line)?, wall());
+                self.has_run(status.uptime_s, at);
+                let news = self.shared.walk().news(&status, at);
+                self.shared.timeline().tell(news);
+                return Ok(View::of_roam(status, at));
+            }
+            Kind::Bunch => {
+                let (status, at) = (bunch(line)?, wall());
+                let (BunchStatus::Gateway(GatewayStatus { uptime_s, .. })
+                | BunchStatus::Ap(ApStatus { uptime_s, .. })) = &status;
+                self.has_run(*uptime_s, at);
+                let mut members = self.shared.members();
+                self.shared.timeline().tell(members.news(&status, at));
+                return Ok(View::of_bunch(members.view(status), at));
+            }
         }
         let now = match snapshot(line) {
-            // `ropewalk roam` refuses to be asked for a bond.
+            // Whoever is no bond refuses to be asked for one.
             Err(error) if self.uptime == 0.0 && kind_of(&error) == Code::Usage => {
-                self.roams = true;
-                return roam(line);
+                self.kind = other(line)?;
+                return self.look();
             }
             other => other?,
         };
         let at = wall();
+        self.has_run(now.uptime_s, at);
+        let line = self.line.as_mut().context("the conversation is over")?;
         let mut timeline = self.shared.timeline();
-        if now.uptime_s < self.uptime {
-            timeline.daemon_ended(at, "the daemon started again");
-        }
-        self.uptime = now.uptime_s.max(f64::MIN_POSITIVE);
         let many = now.role == "gateway" || now.role == "ap";
         if many {
             timeline.end_gone(&now, at);
@@ -175,6 +215,21 @@ impl Feed {
         }
         timeline.compare(&now, at);
         Ok(self.looks.view(&now, at))
+    }
+
+    /// Takes how long the daemon has been running: less than before, and it is another one.
+    fn has_run(&mut self, uptime_s: f64, at: f64) {
+        if uptime_s < self.uptime {
+            self.forget(at, "the daemon started again");
+        }
+        self.uptime = uptime_s.max(f64::MIN_POSITIVE);
+    }
+
+    /// The daemon is gone, or another one runs.
+    fn forget(&self, at: f64, why: &str) {
+        self.shared.timeline().daemon_ended(at, why);
+        self.shared.walk().daemon_ended();
+        self.shared.members().daemon_ended();
     }
 
     /// Publishes a view if a second has passed or a state has changed.
@@ -196,11 +251,11 @@ impl Feed {
     }
 
     fn lose(&mut self, error: &anyhow::Error) {
-        (self.line, self.roams) = (None, false);
+        (self.line, self.kind) = (None, Kind::Bond);
         let at = wall();
         if !self.gone {
             (self.gone, self.uptime) = (true, 0.0);
-            self.shared.timeline().daemon_ended(at, "the daemon does not answer");
+            self.forget(at, "the daemon does not answer");
         }
         #[derive(Serialize)]
         struct Gone {
@@ -222,6 +277,12 @@ impl Feed {
     }
 
     fn remember(&self, view: &View, second: u32) {
+        if let Some(roam) = &view.roam {
+            self.shared.walk().remember(roam, second);
+        }
+        if view.bunch.is_some() {
+            self.shared.members().remember(second);
+        }
         let mut rings = self.shared.rings();
         for peer in &view.peers {
             for path in &peer.paths {
@@ -253,9 +314,25 @@ fn pause(took: Duration, answered: bool, watched: bool) -> Duration {
     pause.max(took * SHARE).saturating_sub(took)
 }
 
-fn roam(line: &mut Line) -> anyhow::Result<View> {
+/// What a daemon is that is no bond.
+fn other(line: &mut Line) -> anyhow::Result<Kind> {
+    match roam(line) {
+        Ok(_) => Ok(Kind::Roam),
+        Err(error) if kind_of(&error) == Code::Usage => Ok(Kind::Bunch),
+        Err(error) => Err(error),
+    }
+}
+
+fn roam(line: &mut Line) -> anyhow::Result<RoamStatus> {
     match line.ask(&Request::Roam {})? {
-        Response::Roam { status } => Ok(View::of_roam(*status, wall())),
+        Response::Roam { status } => Ok(*status),
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    }
+}
+
+fn bunch(line: &mut Line) -> anyhow::Result<BunchStatus> {
+    match line.ask(&Request::Bunch {})? {
+        Response::Bunch { status } => Ok(*status),
         other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
     }
 }
@@ -266,9 +343,9 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
-/// The past, whoever failed while he had it.
-pub(super) fn lock(rings: &Mutex<Rings>) -> MutexGuard<'_, Rings> {
-    rings.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is shared, whoever failed while he had it.
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Seconds since 1970.

@@ -59,7 +59,8 @@ fn read(dir: &StateDir, now: u32) -> Rings {
     })
 }
 
-fn is_own(dir: &StateDir) -> bool {
+/// Whether the directory is this user's, so that something may be left there.
+pub(super) fn is_own(dir: &StateDir) -> bool {
     dir.owner().is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
 }
 
@@ -67,7 +68,8 @@ fn is_own(dir: &StateDir) -> bool {
 mod tests {
     use super::*;
     use crate::state::tests::Scratch;
-    use crate::web::rings::{PATHS, Point, Span};
+    use crate::web::past::Span;
+    use crate::web::rings::{PATHS, Point};
 
     const NOW: u32 = 10_000 * 60;
 

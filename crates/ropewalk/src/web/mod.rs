@@ -4,9 +4,12 @@
 //! |---|---|
 //! | `feed` | asks the daemon by its control socket, again and again |
 //! | `view` | what a page is told of it |
-//! | `rings` | the past of each path |
+//! | `past` | the past of anything, in bounded memory |
+//! | `rings` | that of each path |
+//! | `walk`, `members` | that of a client of several access points, and of a bunch |
 //! | `kept` | its minutes on disk |
 //! | `timeline` | what happened when |
+//! | `links` | one page for each directory, and links to it |
 //! | `access` | who may see the page, and who may change something |
 //! | `actions` | what a page may change |
 //! | `server` | what is answered by HTTP |
@@ -17,10 +20,14 @@ mod actions;
 mod assets;
 mod feed;
 mod kept;
+mod links;
+mod members;
+mod past;
 mod rings;
 mod server;
 mod timeline;
 mod view;
+mod walk;
 
 use crate::cli::State;
 use crate::exit::{Code, failure};
@@ -28,6 +35,7 @@ use crate::state::StateDir;
 use access::Access;
 use anyhow::Context;
 use feed::{Feed, Shared};
+use links::Desk;
 use rustix::fs::Mode;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use server::Site;
@@ -59,6 +67,12 @@ pub(crate) struct Web {
     /// Serve the page at this unix socket instead, which only this user can open
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub socket: Option<PathBuf>,
+    /// Print no link when the page starts, for a service whose output goes into a log
+    #[arg(long)]
+    pub no_link: bool,
+    /// Print a link to the page that runs with this state directory, and serve none
+    #[arg(long, conflicts_with_all = ["listen", "socket", "no_link"])]
+    pub link: bool,
 }
 
 /// Where browsers come in.
@@ -69,6 +83,10 @@ enum Door {
 
 /// Serves the page until the process is told to end.
 pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
+    if args.link {
+        println!("{}", links::ask(&StateDir::existing(&args.state.dir)?)?);
+        return Ok(());
+    }
     if !args.listen.ip().is_loopback() {
         let port = args.listen.port();
         let words = format!(
@@ -83,6 +101,7 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended)).context("a signal cannot be watched")?;
     }
+    let desk = Desk::open(&dir)?;
     let shared = Shared::new(dir);
     kept::take_up(&shared, feed::wall() as u32);
     let feed = Feed::open(Arc::clone(&shared))?;
@@ -93,7 +112,7 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
     let runtime = runtime.enable_io().enable_time().max_blocking_threads(WAITING).build()?;
     let own = args.socket.is_none().then(|| args.listen.ip());
     let site = Site::new(Access::new(own), Arc::clone(&shared));
-    let outcome = runtime.block_on(serve(args, site, &ended));
+    let outcome = runtime.block_on(serve(args, site, desk.as_ref(), &ended));
     // Pages that are open are not waited for.
     runtime.shutdown_background();
     shared.keep_now();
@@ -112,15 +131,22 @@ fn give_up_rights(dir: &StateDir) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn serve(args: &Web, site: Arc<Site>, ended: &AtomicBool) -> anyhow::Result<()> {
+async fn serve(args: &Web, site: Arc<Site>, desk: Option<&Desk>, ended: &AtomicBool) -> anyhow::Result<()> {
     let door = match &args.socket {
         Some(path) => Door::Unix(listen_at(path)?, path.clone()),
         None => Door::Tcp(listen_on(args.listen).await?),
     };
     let base = door.base()?;
-    print_link(&base, &site.access.token());
-    if std::io::stdin().is_terminal() {
-        offer_links(base, Arc::clone(&site))?;
+    if let Some(desk) = desk {
+        desk.serve(base.clone(), Arc::clone(&site))?;
+    }
+    if args.no_link {
+        eprintln!("ropewalk: the page is served; `ropewalk web --link` prints a link to it");
+    } else {
+        println!("{}", site.link(&base));
+        if std::io::stdin().is_terminal() {
+            offer_links(base, Arc::clone(&site))?;
+        }
     }
     while !ended.load(Ordering::Relaxed) {
         match &door {
@@ -159,17 +185,12 @@ impl Door {
     }
 }
 
-/// The token is in the fragment, which browsers send to nobody.
-fn print_link(base: &str, token: &str) {
-    println!("{base}/#{token}");
-}
-
 /// Each Enter prints another link.
 fn offer_links(base: String, site: Arc<Site>) -> anyhow::Result<()> {
     eprintln!("The link opens the page in one browser. Enter prints one for another browser, Ctrl-C ends.");
     std::thread::Builder::new().name("links".into()).spawn(move || {
         for _ in std::io::stdin().lock().lines().map_while(Result::ok) {
-            print_link(&base, &site.access.token());
+            println!("{}", site.link(&base));
         }
     })?;
     Ok(())

@@ -4,11 +4,11 @@ use super::access::{Access, Refused};
 use super::actions::{self, Action};
 use super::assets::{ASSETS, Asset};
 use super::feed::{Published, Shared};
-use super::rings::Span;
+use super::past::Span;
 use crate::metrics::server::{HEAD, Pulse, Server};
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
@@ -31,6 +31,9 @@ const BODY_MAX: usize = 4096;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 const JSON: &str = "application/json";
+/// What is there besides the page's files.
+const API: [&str; 7] =
+    ["/api/open", "/api/live", "/api/history", "/api/clients", "/api/flows", "/api/grants", "/api/act"];
 
 /// What every connection works with.
 #[derive(Debug)]
@@ -44,6 +47,12 @@ impl Site {
     /// For browsers that `access` lets in.
     pub(super) fn new(access: Access, shared: Arc<Shared>) -> Arc<Site> {
         Arc::new(Site { access, shared, server: Server::new(IDLE, true) })
+    }
+
+    /// A link that is good once, and the one before no more. The token is in the fragment, which
+    /// browsers send to nobody.
+    pub(super) fn link(&self, base: &str) -> String {
+        format!("{base}/#{}", self.access.token())
     }
 
     /// Answers on a connection, on a task of its own, once there is room for it.
@@ -92,25 +101,16 @@ impl Site {
                 self.access.may_look(request.headers())?;
                 self.history(request.uri().query().unwrap_or(""))
             }
-            ("/api/clients", false) => {
-                self.access.may_look(request.headers())?;
-                let shared = Arc::clone(&self.shared);
-                blocking(move || actions::clients(&shared)).await
-            }
-            ("/api/flows", false) => {
-                self.access.may_look(request.headers())?;
-                let shared = Arc::clone(&self.shared);
-                blocking(move || actions::flows(&shared)).await
-            }
+            ("/api/clients", false) => self.ask(request.headers(), actions::clients).await,
+            ("/api/flows", false) => self.ask(request.headers(), actions::flows).await,
+            ("/api/grants", false) => self.ask(request.headers(), actions::grants).await,
             ("/api/act", true) => {
                 self.access.may_change(request.headers())?;
                 let action: Action = read(request).await?;
                 let shared = Arc::clone(&self.shared);
                 blocking(move || actions::act(&shared, action)).await
             }
-            ("/api/open" | "/api/live" | "/api/history" | "/api/clients" | "/api/flows" | "/api/act", _) => {
-                Err(Trouble::method())
-            }
+            _ if API.contains(&path) => Err(Trouble::method()),
             _ => Err(Trouble(StatusCode::NOT_FOUND, "there is nothing here".into())),
         }
     }
@@ -126,7 +126,7 @@ impl Site {
         }
         let asked: Open = read(request).await?;
         let Some(admitted) = self.access.open(&asked.token) else {
-            let words = "this link was used already, or is of an earlier start: press Enter where `ropewalk web` runs, for another";
+            let words = "this link was used already, or is of an earlier start: `ropewalk web --link` prints another, as Enter does where `ropewalk web` runs";
             return Err(Trouble(StatusCode::FORBIDDEN, words.into()));
         };
         eprintln!("ropewalk: a browser has opened the page");
@@ -145,8 +145,24 @@ impl Site {
             Some("minutes") => Span::Minutes,
             _ => return Err(Trouble(StatusCode::BAD_REQUEST, "span is seconds or minutes".into())),
         };
-        // Names of clients have no letters that are escaped in a query.
-        Ok(json(&self.shared.rings().of(of("peer").unwrap_or(""), span)))
+        let series = match of("of") {
+            Some("roam") => self.shared.walk().series(span),
+            Some("bunch") => self.shared.members().series(span),
+            // Names of clients have no letters that are escaped in a query.
+            _ => self.shared.rings().of(of("peer").unwrap_or(""), span),
+        };
+        Ok(json(&series))
+    }
+
+    /// What the daemon says to who may look.
+    async fn ask<T: Serialize + Send + 'static>(
+        &self,
+        headers: &HeaderMap,
+        work: fn(&Shared) -> anyhow::Result<T>,
+    ) -> Result<Response<Page>, Trouble> {
+        self.access.may_look(headers)?;
+        let shared = Arc::clone(&self.shared);
+        blocking(move || work(&shared)).await
     }
 
     fn live(&self, pulse: Arc<Pulse>) -> Response<Page> {
@@ -246,7 +262,7 @@ impl From<Refused> for Trouble {
                 "this page is for this machine: open the link that `ropewalk web` printed",
             ),
             Refused::Origin => (StatusCode::FORBIDDEN, "another page asked for this"),
-            Refused::Cookie => (StatusCode::UNAUTHORIZED, "open the link that `ropewalk web` printed"),
+            Refused::Cookie => (StatusCode::UNAUTHORIZED, "open the link that `ropewalk web --link` prints"),
             Refused::Key => {
                 (StatusCode::FORBIDDEN, "this browser tab may look, but has no key: open a new link in it")
             }

@@ -35,6 +35,17 @@ pub(super) struct Entry {
     noticed: String,
 }
 
+/// A line that is not written yet.
+#[derive(Debug)]
+pub(super) struct News {
+    /// When, seconds since 1970.
+    pub at: f64,
+    /// As of an [`Entry`].
+    pub tone: &'static str,
+    /// What.
+    pub text: String,
+}
+
 /// A path that does not answer.
 #[derive(Debug)]
 struct Outage {
@@ -229,6 +240,11 @@ impl Timeline {
             }
         }
         self.uplinks = Some(now.uplinks.clone());
+    }
+
+    /// Lines, the oldest first.
+    pub(super) fn tell(&mut self, news: Vec<News>) {
+        news.into_iter().for_each(|n| self.add(n.at, n.tone, n.text));
     }
 
     /// A line.

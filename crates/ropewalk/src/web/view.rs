@@ -1,5 +1,8 @@
 //! What the page is told of the daemon, each second and at once when a path changes its state.
 
+use super::members::BunchView;
+use crate::bunch::report::BunchStatus;
+use crate::report::quota::QuotaStatus;
 use crate::report::{Path, Peer, Snapshot, Uplink};
 use crate::roam::report::RoamStatus;
 use serde::Serialize;
@@ -28,7 +31,8 @@ pub(super) struct View {
     /// The radio of an access point that may leave its channel.
     radio: Option<String>,
     notes: Vec<String>,
-    roam: Option<RoamStatus>,
+    pub roam: Option<RoamStatus>,
+    pub bunch: Option<BunchView>,
 }
 
 /// A session.
@@ -49,6 +53,8 @@ pub(super) struct PeerView {
     held_bytes: u64,
     /// The clients behind a repeater, in a sentence.
     backhaul: Option<String>,
+    /// What the client may use, if it has a quota.
+    quota: Option<QuotaStatus>,
     pub paths: Vec<PathView>,
 }
 
@@ -80,7 +86,8 @@ pub(super) struct PathView {
     link: Option<String>,
 }
 
-/// Of each session whether it is up, and of its paths their names, states and classes.
+/// Of each session whether it is up, and of its paths their names, states and classes; what stands
+/// for those where the daemon is no bond.
 pub(super) type States = Vec<(bool, Vec<[String; 3]>)>;
 
 /// What counted up to a look.
@@ -128,6 +135,7 @@ impl Looks {
             radio: now.channel_switcher.as_ref().map(|c| c.line()),
             notes: now.notes.clone(),
             roam: None,
+            bunch: None,
         };
         if self.0.len() >= LOOKS {
             self.0.pop_front();
@@ -142,23 +150,54 @@ impl View {
     /// A daemon that is no bond.
     pub(super) fn of_roam(status: RoamStatus, at: f64) -> View {
         View {
-            at,
             role: "roam".into(),
             device: status.radio.clone(),
             uptime_s: status.uptime_s,
+            notes: status.notes.clone(),
+            roam: Some(status),
+            ..View::of_no_bond(at)
+        }
+    }
+
+    /// A part of a bunch.
+    pub(super) fn of_bunch(bunch: BunchView, at: f64) -> View {
+        let (role, device, uptime_s) = match &bunch.status {
+            BunchStatus::Gateway(g) => ("bunch gateway", g.device.clone(), g.uptime_s),
+            BunchStatus::Ap(ap) => ("bunch access point", ap.device.clone(), ap.uptime_s),
+        };
+        View { role: role.into(), device, uptime_s, bunch: Some(bunch), ..View::of_no_bond(at) }
+    }
+
+    fn of_no_bond(at: f64) -> View {
+        View {
+            at,
+            role: String::new(),
+            device: String::new(),
+            uptime_s: 0.0,
             peers: Vec::new(),
             left_out: 0,
             uplinks: Vec::new(),
             radio: None,
-            notes: status.notes.clone(),
-            roam: Some(status),
+            notes: Vec::new(),
+            roam: None,
+            bunch: None,
         }
     }
 
     /// What is shown at once when it changes: who is there, and what is the matter with each path.
     pub(super) fn states(&self) -> States {
         let path = |p: &PathView| [p.series.clone(), p.state.clone(), p.class.clone()];
-        self.peers.iter().map(|p| (p.up, p.paths.iter().map(path).collect())).collect()
+        let mut states: States =
+            self.peers.iter().map(|p| (p.up, p.paths.iter().map(path).collect())).collect();
+        if let Some(roam) = &self.roam {
+            let all = roam.access_points.iter();
+            let all = all.map(|a| [a.interface.clone(), a.bssid.clone(), a.state.clone()]);
+            states.push((true, all.collect()));
+        }
+        if let Some(bunch) = &self.bunch {
+            states.push((true, bunch.states()));
+        }
+        states
     }
 }
 
@@ -192,6 +231,7 @@ fn peer(p: &Peer, many: bool, clock: u64, before: Option<&(u64, HashMap<Key, Cou
         late: p.order.late,
         held_bytes: p.order.held_bytes,
         backhaul: p.backhaul.as_ref().map(|b| b.line()),
+        quota: p.quota.clone(),
         paths: p.paths.iter().map(path).collect(),
     }
 }

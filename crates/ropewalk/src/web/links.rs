@@ -1,0 +1,107 @@
+//! One page for each state directory, and links to it by `ropewalk web --link`.
+//!
+//! A page holds a lock in the directory, and hands links out at a socket there, to its own user and
+//! to root: so no link has to stand in a log. In a directory of another user's nothing is left, and
+//! there is neither.
+
+use super::server::Site;
+use crate::exit::{Code, failure};
+use crate::state::{Lock, StateDir};
+use anyhow::Context;
+use rustix::fs::Mode;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+const LOCK: &str = "web.lock";
+const SOCKET: &str = "web.sock";
+/// How long either end waits for the other.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest link, bytes.
+const LINK_MAX: u64 = 1024;
+
+/// This process is the page of a directory.
+#[derive(Debug)]
+pub(super) struct Desk {
+    dir: StateDir,
+    listener: UnixListener,
+    _lock: Lock,
+}
+
+impl Desk {
+    /// Takes the directory; fails where another page has it. `None` where it is another user's.
+    pub(super) fn open(dir: &StateDir) -> anyhow::Result<Option<Desk>> {
+        if !super::kept::is_own(dir) {
+            return Ok(None);
+        }
+        let Some(lock) = dir.try_lock_at(LOCK)? else {
+            let place = dir.path().display();
+            let words = format!(
+                "another `ropewalk web` serves the page of {place}: `ropewalk web --link --state {place}` prints a link to it"
+            );
+            return Err(failure(Code::Taken, words));
+        };
+        // What a killed page left. Nobody else is there: the lock is ours.
+        dir.remove(SOCKET)?;
+        let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+        let listener = UnixListener::bind(dir.at(SOCKET));
+        rustix::process::umask(umask);
+        let listener =
+            listener.with_context(|| format!("no socket can be made in {}", dir.path().display()))?;
+        Ok(Some(Desk { dir: dir.clone(), listener, _lock: lock }))
+    }
+
+    /// Hands out links that begin with `base` from now on, on a thread of its own.
+    pub(super) fn serve(&self, base: String, site: Arc<Site>) -> anyhow::Result<()> {
+        let listener = self.listener.try_clone()?;
+        std::thread::Builder::new().name("desk".into()).spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => answer(stream, &base, &site),
+                    // Out of descriptors: they come back.
+                    Err(_) => std::thread::sleep(PATIENCE / 50),
+                }
+            }
+        })?;
+        Ok(())
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.dir.remove(SOCKET);
+    }
+}
+
+/// Whoever is neither this user nor root gets nothing.
+fn answer(mut stream: UnixStream, base: &str, site: &Site) {
+    let own = rustix::process::geteuid().as_raw();
+    let may = ropewalk_net::peer::user(&stream).is_ok_and(|by| by == own || by == 0);
+    if may && stream.set_write_timeout(Some(PATIENCE)).is_ok() {
+        // Who has gone needs no link.
+        let _ = writeln!(stream, "{}", site.link(base));
+    }
+}
+
+/// A link to the page of `dir`, which has to be served.
+pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
+    let stream = UnixStream::connect(dir.at(SOCKET)).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            let place = dir.path().display();
+            let words = format!("no page of {place} is served: start `ropewalk web --state {place}`");
+            failure(Code::NotRunning, words)
+        }
+        ErrorKind::PermissionDenied => {
+            failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
+        }
+        _ => anyhow::Error::from(error).context("the page cannot be asked"),
+    })?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut link = String::new();
+    BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).context("the page does not answer")?;
+    if link.ends_with('\n') {
+        return Ok(link.trim_end().to_owned());
+    }
+    Err(failure(Code::Rights, "the page gives its link to its own user and to root only"))
+}

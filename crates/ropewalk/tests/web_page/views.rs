@@ -1,0 +1,230 @@
+//! What a page shows besides a bond's paths.
+
+use super::*;
+use ropewalk_lab::Paths;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+use std::sync::{Arc, Mutex};
+
+/// Whose cells hold this text.
+const EVIL: &str = "<img src=x onerror=alert(1)>";
+
+fn submit(browser: &mut Browser) {
+    browser.eval("[...document.querySelectorAll('dialog')].at(-1).querySelector('[type=submit]').click()");
+}
+
+fn text_of(id: &str, what: &str) -> String {
+    format!("document.getElementById('{id}').textContent.includes({what:?})")
+}
+
+/// A quota, a cap and a forward, set and taken away by hand at a gateway whose client is `alice`.
+pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
+    let list = |command: &str| {
+        let (code, out, err) = ropewalk(&[command, "list", "--json", "--state", &states.of("gateway")]);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<Value>(&out).unwrap()
+    };
+    browser.wait_for(&text_of("grants-line", "Nothing: no port is forwarded"));
+    assert_eq!(browser.eval("document.getElementById('grants-table').hidden"), true, "nothing is granted");
+    assert_eq!(browser.eval(&format!("{} ?? null", cell("alice", "quota"))), Value::Null);
+
+    browser.eval("document.querySelector('[aria-label=\"Change alice\"]').focus()");
+    browser.press("Enter", 13);
+    browser.wait_for("document.querySelector('dialog[open] input[type=text]')");
+    is_accessible_everywhere(browser, "the dialog of a client");
+    // What the gateway refuses is said, and the dialog stays.
+    browser.eval("document.querySelector('dialog input[type=text]').value = '1kB'");
+    submit(browser);
+    browser
+        .wait_for("document.querySelector('dialog .wrong').textContent.includes('a quota is 1MB at least')");
+    assert_eq!(list("quota"), json!([]));
+    browser.eval("document.querySelector('dialog input[type=text]').value = '10GB'");
+    browser.eval("document.querySelectorAll('dialog .pair input')[0].value = '20Mbit'");
+    submit(browser);
+    browser.wait_for("!document.querySelector('dialog')");
+    browser.wait_for(&format!("/ of 10.0 GB this month, .* left$/.test({})", cell("alice", "quota")));
+    browser.wait_for(&format!("{} === 'down 20Mbit, up no cap'", cell("cap alice", "how")));
+    assert_eq!(
+        (&list("quota")[0]["name"], &list("quota")[0]["bytes"]),
+        (&json!("alice"), &json!(10_000_000_000_u64))
+    );
+    assert_eq!(list("limit"), json!({"alice": {"down": "20Mbit"}}));
+    browser.wait_for("document.activeElement.getAttribute('aria-label') === 'Change alice'");
+
+    browser.eval("document.getElementById('forward').click()");
+    browser.wait_for("document.querySelector('dialog select').value === 'alice'");
+    // The gateway's own port, by the dialog's second protocol.
+    browser.eval("document.querySelector('dialog [value=udp]').click()");
+    browser.eval("document.querySelector('dialog input[type=number]').value = 4500");
+    submit(browser);
+    browser.wait_for(
+        "document.querySelector('dialog .wrong').textContent.includes('listens at udp port 4500: choose another')",
+    );
+    is_accessible_everywhere(browser, "the dialog of a forward");
+    browser.eval("document.querySelector('dialog [value=tcp]').click()");
+    browser.eval("document.querySelector('dialog input[type=number]').value = 8080");
+    browser.eval("document.querySelectorAll('dialog input[type=number]')[1].value = 80");
+    submit(browser);
+    browser.wait_for(&format!("{} === 'leads to port 80'", cell("forward tcp 8080", "how")));
+    assert_eq!(list("forward")[0]["port"], 8080);
+    browser.wait_for(
+        "document.querySelector('.timeline').textContent.includes('tcp port 8080 leads to port 80 of alice')",
+    );
+    is_accessible_everywhere(browser, "what is granted");
+
+    // Who did it, by the kernel's word: the user of the page.
+    let audit = std::fs::read_to_string(format!("{}/audit.jsonl", states.of("gateway"))).unwrap();
+    let line = audit.lines().find(|l| l.contains("tcp port 8080 leads to port 80 of alice")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(line).unwrap()["uid"], 0, "{line}");
+
+    browser.eval("document.querySelector('[aria-label=\"Remove tcp port 8080\"]').click()");
+    browser.wait_for("document.querySelector('dialog h2').textContent === 'Remove tcp port 8080?'");
+    assert_eq!(list("forward")[0]["port"], 8080, "asked first");
+    submit(browser);
+    browser.wait_for(
+        "!document.querySelector('tr[data-key=\"forward tcp 8080\"]') && !document.querySelector('dialog')",
+    );
+    assert_eq!(list("forward"), json!([]));
+    // Emptied fields take both away.
+    browser.eval("document.querySelector('[aria-label=\"Change alice\"]').click()");
+    browser.wait_for("document.querySelector('dialog input[type=text]').value === '10GB'");
+    browser.eval("document.querySelectorAll('dialog input[type=text]').forEach((i) => (i.value = ''))");
+    submit(browser);
+    browser.wait_for(&text_of("grants-line", "Nothing: no port is forwarded"));
+    browser.wait_for(&format!("({} ?? null) === null", cell("alice", "quota")));
+    assert_eq!((list("quota"), list("limit")), (json!([]), json!({})));
+}
+
+/// A daemon that roams, and what it says.
+fn roaming(states: &States) -> Arc<Mutex<Value>> {
+    let dir = states.of("state");
+    std::fs::create_dir_all(&dir).unwrap();
+    let listener = UnixListener::bind(Path::new(&dir).join("control.sock")).unwrap();
+    let access_point = |n: u32| {
+        json!({"interface": format!("roam{n}"), "bssid": format!("02:00:00:00:0{n}:00"), "ssid": EVIL, "frequency_mhz": 2437,
+            "state": "active", "why": "", "for_s": 1.0, "signal_dbm": -50.0 - f64::from(n), "rate_bps": 65_000_000, "packet_time_us": 206,
+            "measured": true, "address": "10.1.0.5/24", "received_bytes": 0, "sent_bytes": 0, "mptcp": true})
+    };
+    let status = json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": 5.0, "notes": [],
+        "access_points": [access_point(0), access_point(1)]});
+    let status = Arc::new(Mutex::new(status));
+    let told = Arc::clone(&status);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, told) = (stream.unwrap(), Arc::clone(&told));
+            std::thread::spawn(move || {
+                let mut writer = stream.try_clone().unwrap();
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    let refused = json!({"answer": "refused", "code": 2, "sentence": "this is for a bond"});
+                    let roam = json!({"answer": "roam", "status": *told.lock().unwrap()});
+                    let answer = if line.contains("\"roam\"") { roam } else { refused };
+                    let _ = writeln!(writer, "{answer}");
+                }
+            });
+        }
+    });
+    status
+}
+
+#[test]
+fn a_walk_as_it_is_seen() {
+    let Some((chromium, axe)) = tools() else { return };
+    let (lab, states) = (lab(), States::new("web-walk"));
+    let status = roaming(&states);
+    let (_web, link) = web(&lab.client, &states.of("state"));
+    let mut browser = Browser::start(&lab.client, &chromium, Path::new(&states.of("browser")));
+    browser.look(1200, 900, "light");
+    browser.open(&link);
+    browser.wait_for(&format!("{} === '-51 dBm'", cell("roam1", "signal")));
+    browser.wait_for("document.querySelectorAll('figure canvas').length === 3");
+    browser.wait_for(
+        "document.querySelector('figure .legend').textContent.includes('roam1 02:00:00:00:01:00 -51 dBm')",
+    );
+    // Whoever has a transmitter chooses the name.
+    let name = browser.eval("document.querySelector('#roam-table [data-title=network]').textContent");
+    assert_eq!((name, browser.eval("document.images.length")), (json!(EVIL), json!(0)));
+    for (hidden, why) in
+        [("bond", "there is no session"), ("bunch", "there is no bunch"), ("grants", "nobody grants")]
+    {
+        assert_eq!(
+            browser.eval(&format!("document.getElementById('{hidden}').checkVisibility()")),
+            false,
+            "{why}"
+        );
+    }
+    // One is lost: its line says why, and its curve stays.
+    let mut lost = status.lock().unwrap();
+    lost["access_points"][1]["state"] = "left".into();
+    lost["access_points"][1]["why"] = "the association is lost".into();
+    drop(lost);
+    browser.wait_for(&text_of("timeline", "roam1 left 02:00:00:00:01:00"));
+    browser.wait_for(&text_of("timeline", "the association is lost"));
+    status.lock().unwrap()["access_points"].as_array_mut().unwrap().pop();
+    browser.wait_for("!document.querySelector('tr[data-key^=roam1]')");
+    assert_eq!(browser.eval("document.querySelectorAll('figure .legend')[0].children.length"), 2);
+    for span in [900, 86_400, 300] {
+        browser.eval(&format!("document.querySelector('[data-span=\"{span}\"]').click()"));
+        browser.wait_for("document.querySelectorAll('figure canvas').length === 3");
+    }
+    browser.eval(&axe);
+    is_accessible_everywhere(&mut browser, "the page of a walk");
+}
+
+#[test]
+fn a_bunch_as_it_is_seen() {
+    let Some((chromium, axe)) = tools() else { return };
+    let (lab, states) = (lab(), States::new("web-bunch"));
+    let (gateway, member) = (states.of("gateway"), states.of("anna"));
+    let at = format!("{}:4520", Paths::SHARED);
+    let (code, token, err) = ropewalk(&["bunch", "invite", "anna", "--state", &gateway, "--endpoint", &at]);
+    assert_eq!(code, 0, "{err}");
+    let args = ["bunch", "gateway", "--state", &gateway, "--listen", "0.0.0.0:4520"];
+    let mut serving = lab.gateway.start(BINARY, args).unwrap();
+    serving.wait_for_line("gateway ready", SOON).unwrap();
+    lab.client
+        .ip(&["link add home0 type bridge", "link set home0 up", "addr add 192.168.9.1/24 dev home0"])
+        .unwrap();
+    let args = ["bunch", "ap", token.trim(), "--state", &member, "--home", "home0"];
+    let mut ap = lab.client.start(BINARY, args).unwrap();
+    ap.wait_for_line("access point ready", SOON).unwrap();
+
+    let (_web, link) = web(&lab.gateway, &gateway);
+    let mut browser = Browser::start(&lab.gateway, &chromium, Path::new(&states.of("browser")));
+    browser.look(1200, 900, "light");
+    browser.open(&link);
+    browser.wait_for(&format!("{} === 'connected'", cell("anna", "state")));
+    browser.wait_for(&format!("{} === '0 B'", cell("anna", "brought")));
+    browser.wait_for("document.querySelectorAll('figure canvas').length === 1");
+    for hidden in ["bond", "roam", "grants"] {
+        assert_eq!(browser.eval(&format!("document.getElementById('{hidden}').checkVisibility()")), false);
+    }
+    browser.eval("document.getElementById('invite-member').click()");
+    browser.eval("document.querySelector('dialog input').value = 'bert'");
+    submit(&mut browser);
+    browser.wait_for("/^rw1_/.test(document.querySelector('dialog textarea')?.value)");
+    browser.wait_for("document.querySelector('dialog code').textContent.startsWith('ropewalk bunch ap -')");
+    browser.press("Escape", 27);
+    browser.wait_for(&format!("{} === 'invited'", cell("bert", "state")));
+    browser.eval(&axe);
+    is_accessible_everywhere(&mut browser, "the page of a bunch");
+
+    // The other end has a page of its own.
+    let (_own, link) = web(&lab.client, &member);
+    let mut other = Browser::start(&lab.client, &chromium, Path::new(&states.of("other")));
+    other.look(1200, 900, "light");
+    other.open(&link);
+    other.wait_for(&text_of("bunch-line", "connected to"));
+    other.wait_for(&text_of("bunch-line", "helps its home"));
+    other.wait_for("document.querySelectorAll('figure canvas').length === 1");
+    assert_eq!(other.eval("document.getElementById('members').hidden"), true);
+    other.eval(&axe);
+    is_accessible_everywhere(&mut other, "the page of a bunch's access point");
+
+    ap.stop();
+    browser.wait_for(&text_of("timeline", "anna disconnected"));
+    browser.wait_for(&format!("{} === 'not connected'", cell("anna", "state")));
+    browser.eval("document.querySelector('[aria-label=\"Revoke bert\"]').click()");
+    submit(&mut browser);
+    browser.wait_for("!document.querySelector('tr[data-key=bert]')");
+}

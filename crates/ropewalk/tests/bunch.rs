@@ -9,6 +9,8 @@
 //!             bert ─── 4 Mbit/s ──┘
 //! ```
 
+#[path = "bunch/accounts.rs"]
+mod accounts;
 #[path = "bunch/air.rs"]
 mod air;
 mod common;

@@ -151,6 +151,8 @@ pub struct Counts {
     pub forwarded: u64,
     /// Bytes of messages with packets.
     pub data_bytes: u64,
+    /// Bytes of the packets themselves, without headers that were left out.
+    pub carried_bytes: u64,
     /// Payload in them, bytes.
     pub payload_bytes: u64,
 }
@@ -478,6 +480,7 @@ impl Ap {
                 if self.config.custody == Custody::UntilScheduled {
                     self.held_bytes -= session.forget(number);
                 }
+                self.counts.carried_bytes += elided.len() as u64;
                 let data = Message::Data(Data { session: id, number, elided });
                 self.counts.data_bytes += self.say(&data, now);
                 self.counts.forwarded += 1;

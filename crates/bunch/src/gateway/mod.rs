@@ -10,6 +10,7 @@
 //! | file | question |
 //! |---|---|
 //! | `session` | what the members' reports say together |
+//! | `register` | who takes part in which session |
 //! | `member` | what one access point holds, and how fast it delivers |
 //! | `schedule` | who forwards what |
 //! | `stream` | what of a TCP connection goes on, and what is acknowledged |
@@ -19,6 +20,7 @@
 mod allowance;
 mod cells;
 mod member;
+mod register;
 mod schedule;
 mod session;
 mod stream;
@@ -270,6 +272,11 @@ impl Gateway {
         self.accounts.iter().map(|(who, account)| (*who, account))
     }
 
+    /// What one of them did; none if it never came, or has no account.
+    pub fn account(&self, who: u64) -> Option<&Account> {
+        self.accounts.get(&who)
+    }
+
     /// Takes in. Time never goes back.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
@@ -417,6 +424,11 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
+                let who = self.peers.get(&tunnel).map(|p| p.who);
+                if let Some(account) = who.and_then(|who| self.accounts.get_mut(&who)) {
+                    account.carried_packets += 1;
+                    account.carried_bytes += m.elided.len() as u64;
+                }
                 if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
                 }
@@ -471,92 +483,6 @@ impl Gateway {
         key[..8].copy_from_slice(&half(0));
         key[8..].copy_from_slice(&half(1));
         key
-    }
-
-    /// A neighbour knows the flow, too, and must not become the home of another's session.
-    fn may_be_home(&mut self, tunnel: Tunnel, m: &Register, known: Option<u32>) -> bool {
-        let Some(peer) = self.peers.get(&tunnel) else { return false };
-        let Some(home) = peer.behind else { return true };
-        let has_address = m.outer.is_some_and(|o| *o.ip() == home.address);
-        let has_cell = m.flow.bssid == home.cell
-            || peer.on_air && has_address && self.cells.claim(m.flow.bssid, peer.who);
-        self.counts.cells_of_others += u64::from(peer.on_air && has_address && !has_cell);
-        let session = known.and_then(|id| self.sessions.get(&id));
-        has_address && has_cell && session.is_none_or(|s| *s.outer.ip() == home.address)
-    }
-
-    fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
-        let known = self.by_flow.get(&m.flow).copied();
-        if m.home && !self.may_be_home(tunnel, &m, known) {
-            return;
-        }
-        let id = match known {
-            Some(id) => id,
-            None if m.home => {
-                let source = m.outer.unwrap_or(m.flow.source);
-                let (protocol, destination) = (m.flow.protocol, m.flow.destination);
-                let inner =
-                    Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
-                let served = is_served(&self.config.serve, destination);
-                match served.then(|| self.session_with(&inner, now)).flatten() {
-                    Some(id) => id,
-                    None => return,
-                }
-            }
-            None => return self.wait(tunnel, m),
-        };
-        self.join(id, tunnel, &m, now);
-        if self.by_flow.get(&m.flow) != Some(&id) {
-            return;
-        }
-        let all = (m.flow, Tunnel(0))..=(m.flow, Tunnel(u32::MAX));
-        for (flow, tunnel) in self.waiting.range(all).map(|w| *w.0).collect::<Vec<_>>() {
-            self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.waiting.retain(|f| *f != flow));
-            if let Some(m) = self.waiting.remove(&(flow, tunnel)) {
-                self.join(id, tunnel, &m, now);
-            }
-        }
-    }
-
-    /// A neighbour was there before the home access point. Who has too many forgets his own.
-    fn wait(&mut self, tunnel: Tunnel, m: Register) {
-        let Some(peer) = self.peers.get_mut(&tunnel) else { return };
-        peer.waiting.retain(|flow| *flow != m.flow);
-        peer.waiting.push_back(m.flow);
-        self.waiting.insert((m.flow, tunnel), m);
-        if peer.waiting.len() > MAX_WAITING
-            && let Some(oldest) = peer.waiting.pop_front()
-        {
-            self.waiting.remove(&(oldest, tunnel));
-        }
-    }
-
-    fn join(&mut self, id: u32, tunnel: Tunnel, m: &Register, now: Time) {
-        let Some(peer) = self.peers.get_mut(&tunnel) else {
-            return;
-        };
-        let (who, before) = (peer.who, peer.sessions.insert(m.session, id));
-        if let Some(before) = before.filter(|before| *before != id) {
-            self.with(before, now, |s, cx| s.leave_as(cx, tunnel, m.session));
-        }
-        let mut names = None;
-        self.with(id, now, |s, cx| {
-            let before = (s.flow, s.outer);
-            s.register(cx, tunnel, who, m);
-            names = Some((before, (s.flow, s.outer)));
-        });
-        let Some((before, after)) = names else { return };
-        // The translation was told after the flow was known by its inner address.
-        if before.1 != after.1 {
-            self.by_ends.remove(&(m.flow.protocol, before.1, m.flow.destination));
-            self.by_ends.insert((m.flow.protocol, after.1, m.flow.destination), id);
-        }
-        // One flow for each session, whatever the home access point calls it: a bound of memory.
-        if before.0 != after.0 {
-            self.flow_changes += 1;
-            before.0.map(|flow| self.by_flow.remove(&flow));
-            after.0.map(|flow| self.by_flow.insert(flow, id));
-        }
     }
 
     fn on_timer(&mut self, now: Time) {

@@ -378,6 +378,7 @@ impl Session {
         }
         account.packets += 1;
         account.bytes += packet.len() as u64;
+        account.delivered_bytes += data.elided.len() as u64;
         self.finish(number);
         if self.outer != flow.source {
             inner::readdress(&mut packet, true, self.outer);

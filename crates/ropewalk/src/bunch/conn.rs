@@ -64,6 +64,8 @@ pub(super) struct Conn {
     pub lan: Option<(Ipv4Net, u16)>,
     /// These neighbours: their connection, and what the access point is told of them.
     pub neighbours: Vec<(u32, Neighbour)>,
+    /// Packets and bytes that its contributor had carried before this tunnel.
+    pub carried: (u64, u64),
     /// It overhears.
     pub listener: Option<Listener>,
     interest: Interest,
@@ -78,6 +80,7 @@ impl Conn {
             phase: Phase::Greeting { stream, frames: Frames::default(), inits: 0 },
             lan: None,
             neighbours: Vec::new(),
+            carried: (0, 0),
             listener: None,
             interest: Interest::Read,
             broken: None,

@@ -8,6 +8,7 @@
 //! Each access point has an address in the device's network, and its senders appear there as ports
 //! of it; the kernel translates that to this machine's own address.
 
+use super::accounts::{Books, Keeper, Ledgers, Measured, Signer, Totals, Words};
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member};
 use super::listen::{Due, Listener, Uploads};
@@ -36,7 +37,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::time::Duration;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
 /// Packets in a row before anything else is looked at.
@@ -66,6 +67,7 @@ pub(super) struct Parts {
     pub serve: Vec<Ipv4Net>,
     pub key: StaticKey,
     pub clients: SharedClients,
+    pub accounts: (Books, Keeper),
     pub listener: TcpListener,
     pub tun: Tun,
     pub mailbox: Mailbox,
@@ -85,6 +87,7 @@ struct Daemon {
     known: BTreeMap<u64, PublicKey>,
     next: u32,
     next_pair: u32,
+    ledgers: Ledgers,
     listeners: Due,
     timeout: Option<Time>,
     counts: GatewayStatus,
@@ -117,6 +120,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
     poller.add(parts.mailbox.waker(), MAIL, Interest::Read)?;
     poller.add(&parts.listener, LISTEN, Interest::Read)?;
     let responder = Responder::new(&mut entropy(), parts.key.clone(), &HANDSHAKES, clock::now());
+    let key = parts.key.clone();
     let mut daemon = Daemon {
         gateway: Gateway::new(config(&parts.args)),
         parts,
@@ -129,6 +133,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
         known: BTreeMap::new(),
         next: 0,
         next_pair: 0,
+        ledgers: Ledgers::new(Signer::of(&key)?),
         listeners: Due::default(),
         timeout: None,
         counts: GatewayStatus::default(),
@@ -329,7 +334,40 @@ impl Daemon {
             Word::Setup { boot: self.boot, serve: self.parts.serve.clone(), udp: self.parts.args.udp };
         self.say(id, &setup);
         let home = Home { address: member.address, cell: words::cell(&member.key) };
-        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, home))
+        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, home))?;
+        let totals = self.carried(member.who);
+        let conn = self.conns.get_mut(&id);
+        conn.into_iter().for_each(|c| c.carried = (totals.carried_packets, totals.carried_bytes));
+        Ok(())
+    }
+
+    /// What a contributor carried since the start.
+    fn carried(&self, who: u64) -> Totals {
+        self.gateway.account(who).map_or_else(Totals::default, |a| Totals {
+            carried_packets: a.carried_packets,
+            carried_bytes: a.carried_bytes,
+            delivered_packets: a.packets,
+            delivered_bytes: a.delivered_bytes,
+        })
+    }
+
+    /// A contributor's word about its account.
+    fn on_account(&mut self, id: u32, about: Words) {
+        let Some((member, before)) = self.conns.get(&id).and_then(|c| c.member().zip(Some(c.carried))) else {
+            return;
+        };
+        let totals = self.carried(member.who);
+        // Behind all of this tunnel's packets that were written before it.
+        let tunnel = (totals.carried_packets - before.0, totals.carried_bytes - before.1);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let (books, keeper) = &self.parts.accounts;
+        let now = Time::ZERO + self.started.elapsed();
+        let measured = (member.key, Measured { totals, tunnel });
+        let (answer, record) = self.ledgers.hear(measured, about, || books.last(&member.key), (now, at));
+        record.into_iter().for_each(|record| keeper.keep(member.key, record));
+        if let Some(about) = answer {
+            self.say(id, &Word::Account { about: Box::new(about) });
+        }
     }
 
     fn on_record(&mut self, id: u32, channel: Channel, payload: &[u8]) -> anyhow::Result<()> {
@@ -347,6 +385,7 @@ impl Daemon {
             Channel::Word => {
                 match Word::read(payload) {
                     Some(Word::Lan { network, port }) => self.on_lan(id, network, port),
+                    Some(Word::Account { about }) => self.on_account(id, *about),
                     Some(Word::Hears { cells }) => {
                         let conn = self.conns.get_mut(&id);
                         let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
@@ -483,6 +522,9 @@ impl Daemon {
                 data_bytes: account.data_bytes,
                 report_bytes: account.report_bytes,
                 score: account.score,
+                carried_packets: account.carried_packets,
+                carried_bytes: account.carried_bytes,
+                records: self.ledgers.head(key).map_or(0, |r| r.statement.number),
             }
         };
         GatewayStatus {
@@ -497,6 +539,8 @@ impl Daemon {
             cut_packets: counts.cut_packets,
             contributors: self.known.iter().map(of).collect(),
             uploads: self.gateway.views().map(upload).collect(),
+            accounts_agreed: self.ledgers.counts().agreed,
+            accounts_refused: self.ledgers.counts().refused,
             ..self.counts.clone()
         }
     }

@@ -52,6 +52,11 @@ pub(crate) struct GatewayStatus {
     pub contributors: Vec<Contributor>,
     /// Connections that it knows now.
     pub uploads: Vec<Upload>,
+    /// Records of what was carried that were signed since the start, and claims that were refused.
+    #[serde(default)]
+    pub accounts_agreed: u64,
+    #[serde(default)]
+    pub accounts_refused: u64,
 }
 
 /// A connection at a gateway.
@@ -96,6 +101,15 @@ pub(crate) struct Contributor {
     pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
+    /// Packets and bytes that came by its tunnels, useful or not, without headers that were left
+    /// out.
+    #[serde(default)]
+    pub carried_packets: u64,
+    #[serde(default)]
+    pub carried_bytes: u64,
+    /// Number of the last record that it and the gateway have signed; 0: none since the start.
+    #[serde(default)]
+    pub records: u64,
 }
 
 /// An access point.
@@ -140,6 +154,14 @@ pub(crate) struct ApStatus {
     pub shares_sent: u64,
     pub shares_received: u64,
     pub shares_refused: u64,
+    /// Number of the last record that it and the gateway have signed.
+    #[serde(default)]
+    pub records: u64,
+    /// Claims and offers that were refused since the start, and claims that were not answered.
+    #[serde(default)]
+    pub accounts_refused: u64,
+    #[serde(default)]
+    pub accounts_unanswered: u64,
     /// Neighbours are handed packets by this interface, and hand theirs.
     pub handed: Option<String>,
     /// What it overhears.
@@ -209,6 +231,10 @@ fn gateway(g: &GatewayStatus) -> String {
     if g.turned_away + g.refused_packets > 0 {
         let _ = writeln!(out, "turned away: {} connections, {} packets", g.turned_away, g.refused_packets);
     }
+    if g.accounts_agreed + g.accounts_refused > 0 {
+        let (agreed, refused) = (g.accounts_agreed, g.accounts_refused);
+        let _ = writeln!(out, "records of what was carried: {agreed} signed, {refused} refused");
+    }
     if g.contributors.is_empty() {
         out.push_str("no access point has come yet\n");
     }
@@ -255,6 +281,13 @@ fn ap(a: &ApStatus) -> String {
         a.refused
     );
     let _ = writeln!(out, "{}", neighbours(a));
+    if a.records + a.accounts_refused + a.accounts_unanswered > 0 {
+        let _ = writeln!(
+            out,
+            "signed records of what it carried: {}; {} refused, {} not answered",
+            a.records, a.accounts_refused, a.accounts_unanswered
+        );
+    }
     out
 }
 

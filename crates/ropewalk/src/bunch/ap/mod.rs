@@ -7,8 +7,10 @@
 //!  monitor interface ─▶ overhear ─▶ Ap    (who overhears: `air`)
 //! ```
 
+mod account;
 mod air;
 
+use super::accounts::{Books, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
@@ -67,6 +69,7 @@ pub(super) struct Parts {
     pub tun: Tun,
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
+    pub accounts: (Books, Keeper),
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
@@ -94,6 +97,7 @@ struct Daemon<'j> {
     owed: Vec<Vec<u8>>,
     native_packets: u64,
     dropped_packets: u64,
+    account: Contributor,
     end: Option<anyhow::Error>,
 }
 
@@ -122,6 +126,9 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         share: false,
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
     };
+    let every = Duration::from_secs(parts.args.account_every);
+    let head = parts.accounts.0.last(&parts.token.gateway);
+    let account = Contributor::new(Signer::of(&parts.key)?, parts.key.public(), head, every, Time::ZERO);
     let mut daemon = Daemon {
         bssid: words::cell(&parts.key.public()),
         parts,
@@ -143,6 +150,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         owed: Vec::new(),
         native_packets: 0,
         dropped_packets: 0,
+        account,
         end: None,
     };
     let outcome = daemon.serve();
@@ -186,7 +194,8 @@ impl Daemon<'_> {
         let grace = self.lost_at.map(|at| at + GRACE);
         let flush = self.tunnel.as_ref().and_then(Tunnel::flush_at);
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
-        [self.timeout, self.dial_at, grace, flush, look, self.air_due()].into_iter().flatten().min()
+        let claim = self.tunnel.as_ref().map(|_| self.account.due());
+        [self.timeout, self.dial_at, grace, flush, look, claim, self.air_due()].into_iter().flatten().min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
@@ -205,6 +214,7 @@ impl Daemon<'_> {
         if self.timeout.is_some_and(|at| at <= now) {
             self.put(Input::Timer)?;
         }
+        self.claim(now);
         self.flush()
     }
 
@@ -364,6 +374,9 @@ impl Daemon<'_> {
             shares_sent: shares.sent,
             shares_received: shares.received,
             shares_refused: shares.refused,
+            records: self.account.head().map_or(0, |r| r.statement.number),
+            accounts_refused: self.account.counts().refused,
+            accounts_unanswered: self.account.counts().unanswered,
             handed: self.parts.args.share.clone(),
             air,
         }
@@ -424,6 +437,7 @@ impl Daemon<'_> {
             self.flows = Some(Flows::new(address));
         }
         self.tunnel = Some(tunnel);
+        self.account.on_tunnel(self.carried());
         let room = self.tunnel.as_ref().map_or(0, Tunnel::room);
         self.parts.overhear.iter_mut().for_each(Overhear::forget);
         // The first record: with it the gateway knows that the handshake was no replay.
@@ -466,6 +480,10 @@ impl Daemon<'_> {
             Some(Word::Listen { all }) => {
                 self.parts.overhear.iter_mut().for_each(|air| air.listen(&all));
                 tracing::debug!(uploads = all.len(), "uploads to listen for");
+                Ok(())
+            }
+            Some(Word::Account { about }) => {
+                self.on_account(*about);
                 Ok(())
             }
             Some(Word::Lan { .. } | Word::Hears { .. }) | None => {

@@ -12,9 +12,9 @@ use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 /// Some user who owns nothing.
 const USER: u32 = 54_321;
 
-fn units() -> [PathBuf; 2] {
+fn units() -> [PathBuf; 4] {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
-    ["client", "gateway"].map(|end| dir.join(format!("ropewalk-{end}@.service")))
+    ["client", "gateway", "bunch-gateway", "bunch-ap"].map(|end| dir.join(format!("ropewalk-{end}@.service")))
 }
 
 /// The value of a setting that stands once in a unit.
@@ -36,6 +36,28 @@ fn a_unit_is_a_user_s_with_two_capabilities_and_a_limit_on_memory() {
         assert!(setting(&unit, "MemoryMax").ends_with(['M', 'G']));
         assert_eq!((setting(&unit, "MemorySwapMax"), setting(&unit, "LimitCORE")), ("0".into(), "0".into()));
     }
+}
+
+/// What systemd says of how exposed a unit is, 0 to 10: whether it is below 3.
+fn is_below_three(unit: &Path) -> bool {
+    let arguments = ["security", "--offline=true", "--threshold=30", "--no-pager"];
+    Command::new("systemd-analyze").args(arguments).arg(unit).output().unwrap().status.success()
+}
+
+#[test]
+fn a_unit_grants_little() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        ropewalk_skip::skip("there is no systemd-analyze here");
+        return;
+    }
+    for unit in units() {
+        assert!(is_below_three(&unit), "{}", unit.display());
+    }
+    // The null case: one without any of it.
+    let bare = std::env::temp_dir().join(format!("ropewalk-bare-{}.service", std::process::id()));
+    std::fs::write(&bare, "[Service]\nExecStart=/bin/true\n").unwrap();
+    assert!(!is_below_three(&bare));
+    std::fs::remove_file(bare).unwrap();
 }
 
 #[test]

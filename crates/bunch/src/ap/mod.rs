@@ -27,6 +27,9 @@ pub type Packet = Arc<[u8]>;
 pub const MAX_SESSIONS: usize = 64;
 /// Of these, sessions of neighbours: they leave room for the own home's.
 const MAX_OF_OTHERS: usize = MAX_SESSIONS / 2;
+/// One neighbour may have so many times what is left for all of them, of sessions and of memory: it
+/// never has all, and where nobody else is it has most.
+const SHARE: usize = 2;
 /// So many bytes of memory for each packet at least: one takes some 150 besides its own.
 const PACKET: usize = 256;
 /// And so many packets at least.
@@ -310,8 +313,10 @@ impl Ap {
             return Some(i);
         }
         self.forget_idle(now);
-        let others = self.sessions.iter().filter(|s| !s.home).count();
-        if self.sessions.len() >= MAX_SESSIONS || !home && others >= MAX_OF_OTHERS {
+        let others = self.of_others(None).count();
+        let own = self.of_others(Some(flow.bssid)).count();
+        let has_share = own < SHARE * MAX_OF_OTHERS.saturating_sub(others);
+        if self.sessions.len() >= MAX_SESSIONS || !home && !has_share {
             return None;
         }
         while self.sessions.iter().any(|s| s.id == self.next_id) {
@@ -340,14 +345,30 @@ impl Ap {
         });
     }
 
-    /// There is no memory for one more packet of so many bytes: half of it is for the own home.
-    fn is_full_for(&self, home: bool, bytes: usize) -> bool {
-        let most = self.config.memory_bytes;
-        let packets: usize = self.sessions.iter().map(|s| s.held.len()).sum();
-        let others = || self.sessions.iter().filter(|s| !s.home).map(Session::held_bytes).sum::<usize>();
-        self.held_bytes + bytes > most
-            || packets >= most / PACKET + FEW
-            || !home && self.has_home && self.held_bytes + bytes > most / 2 && others() + bytes > most / 2
+    /// Sessions of neighbours, or of the one that has this cell.
+    fn of_others(&self, cell: Option<Mac>) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().filter(move |s| !s.home && cell.is_none_or(|cell| s.flow.bssid == cell))
+    }
+
+    /// There is no memory for one more packet of so many bytes in a session: half of it is for the
+    /// own home, and of the other half each neighbour has a share.
+    fn is_full_for(&self, i: usize, bytes: usize) -> bool {
+        fn sum<'a>(of: impl Iterator<Item = &'a Session>) -> (usize, usize) {
+            of.fold((0, 0), |(bytes, packets), s| (bytes + s.held_bytes(), packets + s.held.len()))
+        }
+        let most = (self.config.memory_bytes, self.config.memory_bytes / PACKET + FEW);
+        let all = sum(self.sessions.iter());
+        if all.0 + bytes > most.0 || all.1 >= most.1 {
+            return true;
+        }
+        let session = &self.sessions[i];
+        if session.home {
+            return false;
+        }
+        let half = |most: usize| if self.has_home { most / 2 } else { most };
+        let (others, own) = (sum(self.of_others(None)), sum(self.of_others(Some(session.flow.bssid))));
+        let left = (half(most.0).saturating_sub(others.0), half(most.1).saturating_sub(others.1));
+        bytes > left.0 || left.1 == 0 || own.0 + bytes > SHARE * left.0 || own.1 >= SHARE * left.1
     }
 
     fn on_captured(&mut self, frame: Frame, packet: Packet, now: Time) {
@@ -391,7 +412,7 @@ impl Ap {
     }
 
     fn hold(&mut self, i: usize, number: u64, inner: &inner::Inner, packet: Packet, now: Time) {
-        if self.is_full_for(self.sessions[i].home, packet.len()) {
+        if self.is_full_for(i, packet.len()) {
             self.counts.refused += 1;
             return self.natively(self.sessions[i].home, packet);
         }

@@ -32,7 +32,7 @@ pub use views::{Account, Counts, SessionView};
 use crate::hash::Key;
 use crate::icmp::{self, Trouble};
 use crate::inner::{self, Inner};
-use crate::wire::{Message, Register, Splitter};
+use crate::wire::{Message, Names, Register, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
 use allowance::Allowance;
 use cells::Cells;
@@ -138,6 +138,9 @@ pub enum Input<'a> {
     OnAir(Tunnel),
     /// It is gone.
     TunnelDown(Tunnel),
+    /// A contributor is revoked: its cells may be anybody's. Its tunnels end by themselves, its
+    /// account stays.
+    Revoked(u64),
     /// Bytes of its stream.
     FromTunnel(Tunnel, &'a [u8]),
     /// A packet for a receiver that is helped, on its ordinary way.
@@ -284,6 +287,7 @@ impl Gateway {
             Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
             Input::OnAir(tunnel) => self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.on_air = true),
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
+            Input::Revoked(who) => self.cells.give_back(who),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
                 Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
@@ -380,33 +384,22 @@ impl Gateway {
         // It may end on the way.
         while let Some(peer) = self.peers.get_mut(&tunnel) {
             let before = peer.splitter.counts();
-            let message = peer.splitter.next_message();
+            // Beyond the bound of accounts one allowance is for all.
+            let known = Some(peer.who).filter(|who| self.allowances.contains_key(who));
+            let allowance = self.allowances.entry(known.unwrap_or_default()).or_default();
+            let may = |names: Names| allowance.take(names.numbers + MARK * names.marks, now);
+            let message = peer.splitter.next_message_if(may);
             let (data, other) = peer.splitter.counts();
             if let Some(account) = self.accounts.get_mut(&peer.who) {
                 account.data_bytes += data - before.0;
                 account.report_bytes += other - before.1;
             }
             match message {
-                Ok(Some(message)) if self.may_name(tunnel, &message, now) => {
-                    self.on_message(tunnel, message, now);
-                }
+                Ok(Some(message)) => self.on_message(tunnel, message, now),
                 Ok(None) => return,
-                Ok(Some(_)) | Err(_) => self.hang_up(tunnel, now),
+                Err(_) => self.hang_up(tunnel, now),
             }
         }
-    }
-
-    /// Whether a contributor may name so many packets now: ten bytes can name thousands.
-    fn may_name(&mut self, tunnel: Tunnel, message: &Message, now: Time) -> bool {
-        let count = match message {
-            Message::List(m) => m.runs.iter().map(|r| r.count).sum::<u64>() + MARK * m.marks.len() as u64,
-            Message::Heard(m) => m.numbers.len() as u64 + MARK * m.marks.len() as u64,
-            _ => return true,
-        };
-        let who = self.peers.get(&tunnel).map(|p| p.who);
-        // Beyond the bound of accounts one allowance is for all.
-        let known = who.filter(|who| self.allowances.contains_key(who));
-        self.allowances.entry(known.unwrap_or_default()).or_default().take(count, now)
     }
 
     fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {

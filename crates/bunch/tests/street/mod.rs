@@ -507,6 +507,7 @@ fn add(a: &ap::Counts, b: &ap::Counts) -> ap::Counts {
         report_bytes: a.report_bytes + b.report_bytes,
         forwarded: a.forwarded + b.forwarded,
         data_bytes: a.data_bytes + b.data_bytes,
+        carried_bytes: a.carried_bytes + b.carried_bytes,
         payload_bytes: a.payload_bytes + b.payload_bytes,
     }
 }

@@ -36,6 +36,11 @@ pub(super) struct Member {
     pub address: Ipv4Addr,
 }
 
+/// The number of somebody's account.
+pub(super) fn account_of(key: &PublicKey) -> u64 {
+    key.0.first_chunk().map_or(0, |b| u64::from_be_bytes(*b))
+}
+
 /// What came by a connection.
 pub(super) enum Event {
     /// The access point is who it says.
@@ -238,7 +243,7 @@ impl Conn {
         write(&mut stream, &response)?;
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, false);
         let tunnel = Box::new(tunnel.map_err(|e| e.to_string())?);
-        let who = key.0.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));
+        let who = account_of(&key);
         self.phase = Phase::Tunnel(tunnel, Member { who, key, address: admission.ipv4.client }, false);
         Ok(())
     }

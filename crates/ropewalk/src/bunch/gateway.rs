@@ -10,13 +10,14 @@
 
 use super::accounts::{Books, Keeper, Ledgers, Measured, Signer, Totals, Words};
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
-use super::conn::{Conn, Event, Member};
+use super::conn::{Conn, Event, Member, account_of};
+use super::greeting;
 use super::listen::{Due, Listener, Uploads};
 use super::record::Channel;
 use super::report::{BunchStatus, Contributor, GatewayStatus, Upload};
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Mailbox, entropy};
+use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::gateway::SharedClients;
 use crate::report::reasons::{bypass as reason, named};
 use anyhow::Context;
@@ -35,7 +36,7 @@ use ropewalk_net::tun::{Tun, TunError};
 use ropewalk_session::{PublicKey, Responder, ResponderConfig, StaticKey};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
@@ -44,8 +45,6 @@ use zeroize::Zeroizing;
 const BATCH: usize = 64;
 /// Access points at once, those that are coming included.
 const CONNECTIONS: usize = 1024;
-/// Of these, connections that have not shown who they are; the oldest makes room.
-const UNKNOWN: usize = 256;
 /// A connection that has not shown who it is in this time is closed.
 const GREETING: Duration = Duration::from_secs(10);
 /// Bytes on the way to an access point at most; its downlink is wide.
@@ -77,6 +76,7 @@ pub(super) struct Parts {
 struct Daemon {
     parts: Parts,
     poller: Poller,
+    watchdog: Watchdog,
     responder: Responder,
     started: Instant,
     boot: u64,
@@ -125,6 +125,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
         gateway: Gateway::new(config(&parts.args)),
         parts,
         poller,
+        watchdog: Watchdog::new(Time::ZERO),
         responder,
         started: Instant::now(),
         boot: entropy().random(),
@@ -171,11 +172,13 @@ impl Daemon {
     fn next_timeout(&self) -> Option<Time> {
         let conns = self.conns.values().filter_map(|c| c.timeout(GREETING));
         let listeners = self.listeners.at(self.gateway.flow_changes());
-        conns.chain(self.timeout).chain(listeners).min()
+        let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
+        conns.chain(self.timeout).chain(listeners).chain(alive).min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
+        self.watchdog.on_timer(now);
         let late = |c: &Conn| !c.is_up() && c.since + GREETING <= now;
         let silent: Vec<u32> = self.conns.iter().filter(|(_, c)| late(c)).map(|(id, _)| *id).collect();
         for id in silent {
@@ -282,7 +285,7 @@ impl Daemon {
                     return Ok(());
                 }
             };
-            self.make_room()?;
+            self.make_room(remote)?;
             if self.conns.len() >= CONNECTIONS || stream.set_nonblocking(true).is_err() {
                 self.counts.turned_away += 1;
                 continue;
@@ -295,12 +298,12 @@ impl Daemon {
         Ok(())
     }
 
-    fn make_room(&mut self) -> anyhow::Result<()> {
-        let unknown: Vec<u32> = self.conns.iter().filter(|(_, c)| !c.is_up()).map(|(id, _)| *id).collect();
-        if unknown.len() >= UNKNOWN {
-            self.drop_conn(unknown[0], "others came after it")?;
+    fn make_room(&mut self, of: SocketAddr) -> anyhow::Result<()> {
+        let unknown = self.conns.iter().filter(|(_, c)| !c.is_up()).map(|(id, c)| (*id, c.remote));
+        match greeting::makes_room(&unknown.collect::<Vec<_>>(), of) {
+            Some(id) => self.drop_conn(id, "others came after it"),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn on_conn(&mut self, id: u32) -> anyhow::Result<()> {
@@ -492,6 +495,7 @@ impl Daemon {
                     for id in ids {
                         self.drop_conn(id, "it is revoked")?;
                     }
+                    self.put(Input::Revoked(account_of(&client)))?;
                     Response::Done { said: String::new() }
                 }
                 _ => Response::wrong_end("bond, or for the access point of a bunch"),

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `gateway` | the gateway's loop |
+//! | `greeting` | how many connections may be anybody's |
 //! | `conn` | a connection at its port: anybody's, then an access point's tunnel |
 //! | `ap` | the access point's loop |
 //! | `flows` | a home's connections, and what they are called at the gateway |
@@ -22,6 +23,7 @@ mod args;
 mod conn;
 mod flows;
 mod gateway;
+mod greeting;
 #[cfg(feature = "parquet")]
 mod harvest;
 mod hello;

@@ -206,12 +206,12 @@ pub(crate) fn render(status: &BunchStatus) -> String {
 
 fn gateway(g: &GatewayStatus) -> String {
     let mut out = format!(
-        "gateway {}, up {:.0} s: {} connections, {} to receivers, {} resets\n",
+        "gateway {}, up {:.0} s: {}, {} to receivers, {}\n",
         g.device,
         g.uptime_s,
-        g.sessions,
+        count(g.sessions, "connection"),
         bytes(g.delivered_bytes),
-        g.resets
+        count(g.resets as usize, "reset")
     );
     let _ = writeln!(out, "keeps {}; left alone{}", bytes(g.kept_bytes), reasons::words(&g.bypassed));
     if g.unhelped_packets > 0 {
@@ -245,8 +245,8 @@ fn gateway(g: &GatewayStatus) -> String {
             "{}: {from}, {}, brought {} in {} packets, reports {}; failed {}, late {}, damaged {}, trusted {:.0} %",
             c.name,
             c.hears_cells.map_or_else(
-                || format!("{} neighbours", c.neighbours),
-                |cells| format!("overhears {cells} cells")
+                || count(c.neighbours, "neighbour"),
+                |cells| format!("overhears {}", count(cells, "cell"))
             ),
             bytes(c.bytes),
             c.packets,
@@ -266,15 +266,18 @@ fn ap(a: &ApStatus) -> String {
     let mut out = format!("access point {}, up {:.0} s: {gateway}{home}\n", a.device, a.uptime_s);
     let _ = writeln!(
         out,
-        "home: {} connections, {} helped; {} packets their ordinary way, {} dropped",
-        a.flows, a.helped, a.native_packets, a.dropped_packets
+        "home: {}, {} helped; {} packets their ordinary way, {} dropped",
+        count(a.flows, "connection"),
+        a.helped,
+        a.native_packets,
+        a.dropped_packets
     );
     let _ = writeln!(
         out,
-        "held {} packets, now {} of {} connections; forwarded {} in {} packets, reports {}; no memory for {}",
+        "held {} packets, now {} of {}; forwarded {} in {} packets, reports {}; no memory for {}",
         a.captured,
         bytes(a.held_bytes),
-        a.sessions,
+        count(a.sessions, "connection"),
         bytes(a.data_bytes),
         a.forwarded,
         share(a.report_bytes, a.data_bytes),
@@ -297,10 +300,10 @@ fn neighbours(a: &ApStatus) -> String {
         let is_up = if air.is_up { "" } else { " (not there)" };
         let left = air.damaged + air.encrypted + air.fragments + air.aggregates + air.other;
         return format!(
-            "overhears on {}{is_up}: {} cells, {} uploads to listen for; {} frames, {} overheard, {} of its home with a number, {} without; left {left}: {} encrypted, {} aggregates, {} fragments, {} damaged; {} dropped",
+            "overhears on {}{is_up}: {}, {} to listen for; {} frames, {} overheard, {} of its home with a number, {} without; left {left}: {} encrypted, {} aggregates, {} fragments, {} damaged; {} dropped",
             air.interface,
-            air.cells,
-            air.uploads,
+            count(air.cells, "cell"),
+            count(air.uploads, "upload"),
             air.frames,
             air.overheard,
             air.numbered,
@@ -314,11 +317,20 @@ fn neighbours(a: &ApStatus) -> String {
     }
     match &a.handed {
         Some(interface) => format!(
-            "is handed packets on {interface}: {} neighbours, {} packets handed on, {} had, {} refused",
-            a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+            "is handed packets on {interface}: {}, {} packets handed on, {} had, {} refused",
+            count(a.neighbours, "neighbour"),
+            a.shares_sent,
+            a.shares_received,
+            a.shares_refused
         ),
         None => "neither overhears nor is handed packets: nobody helps it, and it helps nobody".to_owned(),
     }
+}
+
+/// A number of things, as people say it.
+fn count(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
 }
 
 /// The reports' part of what goes over a tunnel.
@@ -349,7 +361,9 @@ mod tests {
         let text = render(&BunchStatus::Ap(handed));
         assert!(text.contains("is handed packets on mesh0: 2 neighbours"), "{text}");
         let air = AirStatus { interface: "mon0".into(), encrypted: 4, other: 3, ..AirStatus::default() };
+        let air = AirStatus { cells: 1, uploads: 0, ..air };
         let text = render(&BunchStatus::Ap(ApStatus { air: Some(air), ..ApStatus::default() }));
+        assert!(text.contains(": 1 cell, 0 uploads to listen for"), "{text}");
         assert!(text.contains("overhears on mon0 (not there)") && text.contains("left 7: 4 enc"), "{text}");
         let json = serde_json::to_string(&BunchStatus::Gateway(g)).unwrap();
         assert!(json.starts_with(r#"{"role":"gateway""#), "{json}");

@@ -21,7 +21,7 @@ use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::{self, Word};
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Mailbox, entropy};
+use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
 use anyhow::Context;
 use ipnet::Ipv4Net;
@@ -78,6 +78,7 @@ struct Daemon<'j> {
     parts: Parts,
     journal: &'j mut Journal,
     poller: Poller,
+    watchdog: Watchdog,
     started: Instant,
     ap: Ap,
     bssid: Mac,
@@ -134,6 +135,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         parts,
         journal,
         poller,
+        watchdog: Watchdog::new(Time::ZERO),
         started: Instant::now(),
         ap: Ap::new(config),
         timeout: None,
@@ -195,11 +197,14 @@ impl Daemon<'_> {
         let flush = self.tunnel.as_ref().and_then(Tunnel::flush_at);
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
         let claim = self.tunnel.as_ref().map(|_| self.account.due());
-        [self.timeout, self.dial_at, grace, flush, look, claim, self.air_due()].into_iter().flatten().min()
+        let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
+        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, self.air_due()];
+        all.into_iter().flatten().min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
+        self.watchdog.on_timer(now);
         if self.dial_at.is_some_and(|at| at <= now) {
             self.dial()?;
         }

@@ -34,6 +34,8 @@ const SHARE: usize = 2;
 const PACKET: usize = 256;
 /// And so many packets at least.
 const FEW: usize = 16;
+/// The own home's packets go before the neighbours', but for one of so many: a floor.
+const OWN_IN_A_ROW: u8 = 7;
 /// A sign of life after so long without another message.
 const ALIVE: Duration = Duration::from_millis(250);
 /// A session of which so long nothing was heard is forgotten, unless it holds something.
@@ -156,6 +158,8 @@ pub struct Counts {
     pub data_bytes: u64,
     /// Bytes of the packets themselves, without headers that were left out.
     pub carried_bytes: u64,
+    /// Of the messages with packets, bytes of the own home's.
+    pub own_bytes: u64,
     /// Payload in them, bytes.
     pub payload_bytes: u64,
 }
@@ -172,6 +176,8 @@ pub struct Ap {
     /// It has had senders of its own.
     has_home: bool,
     held_bytes: usize,
+    /// Packets forwarded in a row that were the own home's while neighbours' waited.
+    own_in_a_row: u8,
     report_at: Option<Time>,
     said_at: Time,
     counts: Counts,
@@ -189,6 +195,7 @@ impl Ap {
             next_id: 0,
             has_home: false,
             held_bytes: 0,
+            own_in_a_row: 0,
             report_at: None,
             said_at: Time::ZERO,
             counts: Counts::default(),
@@ -491,23 +498,37 @@ impl Ap {
 
     /// Writes what is scheduled while there is room.
     fn forward(&mut self, now: Time) {
-        for i in 0..self.sessions.len() {
-            while self.room.is_some_and(|room| room > 0) {
-                let session = &mut self.sessions[i];
-                let Some((number, held)) = session.next_scheduled() else { break };
-                let mut elided = Vec::with_capacity(held.packet.len());
-                session.elision.encode(&session.flow, number, &held.packet, &mut elided);
-                let id = session.id;
-                if self.config.custody == Custody::UntilScheduled {
-                    self.held_bytes -= session.forget(number);
+        while self.room.is_some_and(|room| room > 0) {
+            let Some((i, number, held)) = self.next_scheduled() else { return };
+            let session = &mut self.sessions[i];
+            let mut elided = Vec::with_capacity(held.packet.len());
+            session.elision.encode(&session.flow, number, &held.packet, &mut elided);
+            let (id, home) = (session.id, session.home);
+            if self.config.custody == Custody::UntilScheduled {
+                self.held_bytes -= session.forget(number);
+            }
+            self.counts.carried_bytes += elided.len() as u64;
+            let data = Message::Data(Data { session: id, number, elided });
+            let said = self.say(&data, now);
+            self.counts.data_bytes += said;
+            self.counts.own_bytes += if home { said } else { 0 };
+            self.counts.forwarded += 1;
+            self.counts.payload_bytes += u64::from(held.len);
+        }
+    }
+
+    /// The next packet to write, with its session and number.
+    fn next_scheduled(&mut self) -> Option<(usize, u64, Held)> {
+        let own_first = self.own_in_a_row < OWN_IN_A_ROW;
+        for home in [own_first, !own_first] {
+            for (i, session) in self.sessions.iter_mut().enumerate().filter(|(_, s)| s.home == home) {
+                if let Some((number, held)) = session.next_scheduled() {
+                    self.own_in_a_row = if home { (self.own_in_a_row + 1).min(OWN_IN_A_ROW) } else { 0 };
+                    return Some((i, number, held));
                 }
-                self.counts.carried_bytes += elided.len() as u64;
-                let data = Message::Data(Data { session: id, number, elided });
-                self.counts.data_bytes += self.say(&data, now);
-                self.counts.forwarded += 1;
-                self.counts.payload_bytes += u64::from(held.len);
             }
         }
+        None
     }
 
     fn on_timer(&mut self, now: Time) {

@@ -309,3 +309,29 @@ fn what_nobody_will_ever_release_is_forgotten() {
     s.put(Input::Timer);
     assert_eq!((s.ap.sessions(), s.ap.held_bytes()), (0, 0));
 }
+
+#[test]
+fn the_own_home_goes_before_neighbours_who_keep_an_eighth() {
+    let mut s = Street::new(1 << 20);
+    s.open(true);
+    for seq in 0..40 {
+        assert_eq!(s.capture(segment(100 * seq, 100, None), true), []);
+        s.put(Input::FromNeighbour(None, &shared_by([9; 6], 2, 100 * seq, 100)));
+    }
+    s.tell(Message::Registered { session: 1, apid: 4, key: KEY, audit: None });
+    let reports = s.report();
+    let list =
+        reports.iter().find_map(|m| if let Message::List(l) = m { Some(l.runs[0].first) } else { None });
+    s.put(Input::Room(0));
+    // The neighbour's were asked for first.
+    assert_eq!(s.tell(Message::Schedule { session: 1, apid: 4, ranges: vec![(5000, 4000)] }), []);
+    assert_eq!(s.tell(Message::Schedule { session: 0, apid: 3, ranges: vec![(list.unwrap(), 40)] }), []);
+    let out = s.put(Input::Room(1 << 20));
+    let of = |m: &Message| if let Message::Data(d) = m { d.session } else { 9 };
+    let order: Vec<u8> = messages(&out).iter().map(of).collect();
+    assert_eq!(order.len(), 80);
+    assert_eq!(order[..16], [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    assert_eq!(order.iter().rev().take(30).sum::<u8>(), 30, "then the neighbour has all");
+    assert!(s.ap.counts().own_bytes * 3 > s.ap.counts().data_bytes);
+    assert!(s.ap.counts().own_bytes < s.ap.counts().data_bytes);
+}

@@ -508,6 +508,7 @@ fn add(a: &ap::Counts, b: &ap::Counts) -> ap::Counts {
         forwarded: a.forwarded + b.forwarded,
         data_bytes: a.data_bytes + b.data_bytes,
         carried_bytes: a.carried_bytes + b.carried_bytes,
+        own_bytes: a.own_bytes + b.own_bytes,
         payload_bytes: a.payload_bytes + b.payload_bytes,
     }
 }

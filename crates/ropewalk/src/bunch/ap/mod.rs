@@ -9,6 +9,7 @@
 
 mod account;
 mod air;
+mod background;
 
 use super::accounts::{Books, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
@@ -24,6 +25,7 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
 use anyhow::Context;
+use background::Background;
 use ipnet::Ipv4Net;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
@@ -99,6 +101,7 @@ struct Daemon<'j> {
     native_packets: u64,
     dropped_packets: u64,
     account: Contributor,
+    background: Background,
     end: Option<anyhow::Error>,
 }
 
@@ -153,6 +156,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         native_packets: 0,
         dropped_packets: 0,
         account,
+        background: Background::default(),
         end: None,
     };
     let outcome = daemon.serve();
@@ -220,6 +224,7 @@ impl Daemon<'_> {
             self.put(Input::Timer)?;
         }
         self.claim(now);
+        self.choose_class(now);
         self.flush()
     }
 
@@ -431,7 +436,7 @@ impl Daemon<'_> {
         let Dialled { stream, frames, keys, accept, remote } = dialled;
         let buffer = self.parts.args.send_buffer.0;
         if self.parts.args.uplink_rate.is_some() {
-            ropewalk_net::stream::background(&stream)?;
+            self.background.begin(&stream)?;
         }
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
         self.poller.add(&tunnel, TUNNEL, Interest::Read)?;

@@ -156,7 +156,9 @@ pub struct Counts {
     pub forwarded: u64,
     /// Bytes of messages with packets.
     pub data_bytes: u64,
-    /// Bytes of the packets themselves, without headers that were left out.
+    /// Of these, packets of others' senders.
+    pub carried_packets: u64,
+    /// Their bytes, without headers that were left out.
     pub carried_bytes: u64,
     /// Of the messages with packets, bytes of the own home's.
     pub own_bytes: u64,
@@ -507,7 +509,10 @@ impl Ap {
             if self.config.custody == Custody::UntilScheduled {
                 self.held_bytes -= session.forget(number);
             }
-            self.counts.carried_bytes += elided.len() as u64;
+            if !home {
+                self.counts.carried_packets += 1;
+                self.counts.carried_bytes += elided.len() as u64;
+            }
             let data = Message::Data(Data { session: id, number, elided });
             let said = self.say(&data, now);
             self.counts.data_bytes += said;

@@ -334,4 +334,5 @@ fn the_own_home_goes_before_neighbours_who_keep_an_eighth() {
     assert_eq!(order.iter().rev().take(30).sum::<u8>(), 30, "then the neighbour has all");
     assert!(s.ap.counts().own_bytes * 3 > s.ap.counts().data_bytes);
     assert!(s.ap.counts().own_bytes < s.ap.counts().data_bytes);
+    assert_eq!(s.ap.counts().carried_packets, 40, "what it carries for others");
 }

@@ -39,7 +39,7 @@ use cells::Cells;
 use core::time::Duration;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Sessions at once.
@@ -184,6 +184,8 @@ struct Peer {
     heard_at: Time,
     /// Its sessions, by its own numbers.
     sessions: BTreeMap<u8, u32>,
+    /// Those of its own home, as it says: nobody thanks it for them.
+    own: BTreeSet<u8>,
     /// Flows that it registered before their home access points did, the oldest first.
     waiting: VecDeque<Flow>,
 }
@@ -340,7 +342,8 @@ impl Gateway {
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
         let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
         let (on_air, heard_at) = (false, now);
-        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, waiting });
+        let own = BTreeSet::new();
+        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, own, waiting });
         if self.accounts.len() < MAX_ACCOUNTS {
             behind.into_iter().for_each(|home| self.cells.give(home.cell, who));
             self.accounts.entry(who).or_default();
@@ -405,7 +408,13 @@ impl Gateway {
     fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {
         let session = |me: &Gateway, n: u8| me.peers.get(&tunnel).and_then(|p| p.sessions.get(&n)).copied();
         match message {
-            Message::Register(m) => self.on_register(tunnel, m, now),
+            Message::Register(m) => {
+                if let Some(peer) = self.peers.get_mut(&tunnel) {
+                    peer.own.remove(&m.session);
+                    peer.own.extend(m.home.then_some(m.session));
+                }
+                self.on_register(tunnel, m, now);
+            }
             Message::List(m) => {
                 if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_list(cx, tunnel, &m));
@@ -417,7 +426,8 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
-                let who = self.peers.get(&tunnel).map(|p| p.who);
+                let peer = self.peers.get(&tunnel).filter(|p| !p.own.contains(&m.session));
+                let who = peer.map(|p| p.who);
                 if let Some(account) = who.and_then(|who| self.accounts.get_mut(&who)) {
                     account.carried_packets += 1;
                     account.carried_bytes += m.elided.len() as u64;

@@ -344,12 +344,12 @@ impl Daemon {
         Ok(())
     }
 
-    /// What a contributor carried since the start.
+    /// What a contributor carried for others since the start.
     fn carried(&self, who: u64) -> Totals {
         self.gateway.account(who).map_or_else(Totals::default, |a| Totals {
             carried_packets: a.carried_packets,
             carried_bytes: a.carried_bytes,
-            delivered_packets: a.packets,
+            delivered_packets: a.delivered_packets,
             delivered_bytes: a.delivered_bytes,
         })
     }

@@ -128,8 +128,8 @@ impl fmt::Debug for Signer {
 /// What was carried, since the first statement began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
-    /// Packets that came to the gateway by the contributor's tunnels, and their bytes without
-    /// headers that were left out.
+    /// Packets of others' senders that came to the gateway by the contributor's tunnels, and their
+    /// bytes without headers that were left out.
     pub carried_packets: u64,
     pub carried_bytes: u64,
     /// Of these, what was right and came first: so it went on to receivers.

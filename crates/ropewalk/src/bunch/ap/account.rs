@@ -6,10 +6,10 @@ use crate::bunch::words::Word;
 use ropewalk_bunch::Time;
 
 impl Daemon<'_> {
-    /// Packets and bytes that went into tunnels so far.
+    /// Packets and bytes of others' senders that went into tunnels so far.
     pub(super) fn carried(&self) -> (u64, u64) {
         let counts = self.ap.counts();
-        (counts.forwarded, counts.carried_bytes)
+        (counts.carried_packets, counts.carried_bytes)
     }
 
     /// Has the gateway sign what was carried, when it is time.

@@ -156,7 +156,7 @@ pub struct Counts {
     pub forwarded: u64,
     /// Bytes of messages with packets.
     pub data_bytes: u64,
-    /// Of these, packets of others' senders.
+    /// Packets forwarded for others' senders.
     pub carried_packets: u64,
     /// Their bytes, without headers that were left out.
     pub carried_bytes: u64,

@@ -63,6 +63,53 @@ fn a_list_above_all_numbers_is_none() {
     assert_eq!(gateway.sessions(), 1);
 }
 
+/// Whether so many damaged reports of 32,768 numbers each end the tunnel.
+fn ends_after(reports: usize) -> bool {
+    let mut gateway = gateway(1 << 20);
+    let heard = Heard { session: 0, room: 0, numbers: (0..1 << 15).collect(), marks: vec![] };
+    let mut bytes = Vec::new();
+    Message::Heard(heard).write(&mut bytes);
+    // Behind its numbers it is damaged.
+    bytes[0] += 1;
+    bytes.push(9);
+    for _ in 0..reports {
+        gateway.handle(Input::FromTunnel(Tunnel(1), &bytes), Time::ZERO);
+    }
+    std::iter::from_fn(|| Some(gateway.poll_output()))
+        .take_while(|o| !matches!(o, Output::Timeout(..)))
+        .any(|o| o == Output::Hangup(Tunnel(1)))
+}
+
+#[test]
+fn damaged_reports_have_the_allowance_of_others() {
+    assert!(!ends_after(32) && ends_after(33));
+}
+
+#[test]
+fn a_cell_of_somebody_who_is_revoked_is_given_back() {
+    let mut gateway = gateway(1 << 20);
+    let cell = [7; 6];
+    let claim = |gateway: &mut Gateway, tunnel: u32, address: Ipv4Addr| {
+        let outer = Some(SocketAddrV4::new(address, 40_000));
+        let flow = Flow { bssid: cell, ..flow(inner::TCP) };
+        let register = Register { session: 3, home: true, flow, outer, boot: 1 };
+        let before = gateway.counts().cells_of_others;
+        say_by(gateway, Tunnel(tunnel), Message::Register(register), Time::ZERO);
+        gateway.counts().cells_of_others == before
+    };
+    gateway.handle(Input::OnAir(Tunnel(1)), Time::ZERO);
+    let address = Ipv4Addr::new(10, 78, 0, 3);
+    let home = Home { address, cell: [2; 6] };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, home), Time::ZERO);
+    gateway.handle(Input::OnAir(Tunnel(2)), Time::ZERO);
+    assert!(claim(&mut gateway, 1, *ends()[0].ip()));
+    assert!(!claim(&mut gateway, 2, address), "another had it first");
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    assert!(!claim(&mut gateway, 2, address), "a tunnel that is gone may come again");
+    gateway.handle(Input::Revoked(1), Time::ZERO);
+    assert!(claim(&mut gateway, 2, address));
+}
+
 #[test]
 fn no_number_makes_it_panic() {
     for high in [1u64 << 62, 1 << 63, u64::MAX - 4096 - 100, u64::MAX - 40_000] {

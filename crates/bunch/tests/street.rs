@@ -85,6 +85,14 @@ fn who_fails_is_used_less_and_counted() {
     assert!(street.receiver.closed, "{}", street.receiver.next);
     let accounts = street.accounts();
     assert!(accounts[1].packets < accounts[2].packets && accounts[1].packets > 0, "{accounts:?}");
+    // What is carried for others is counted alike at both ends; a home's own is not.
+    let home = &accounts[0];
+    assert!(home.packets > 0 && home.carried_packets == 0 && home.delivered_packets == 0, "{home:?}");
+    assert!(accounts.iter().skip(1).all(|a| a.delivered_packets == a.packets), "{accounts:?}");
+    assert!(accounts.iter().all(|a| a.delivered_bytes <= a.carried_bytes), "{accounts:?}");
+    let (near, far) = (street.counts()[2], &accounts[2]);
+    let counted = (near.carried_packets, near.carried_bytes);
+    assert_eq!(counted, (far.carried_packets, far.carried_bytes), "one whose tunnel never broke");
 }
 
 /// What became of an upload under deaths.

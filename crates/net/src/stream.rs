@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -60,14 +60,14 @@ pub fn tune(stream: &TcpStream, buffer: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes what the stream sends the background of its uplink, in the classes of
+/// Whether what the stream sends from now on is the background of its uplink, in the classes of
 /// [`crate::setup::classes`].
 ///
 /// # Errors
 /// CAP_NET_ADMIN is missing.
-pub fn background(stream: &TcpStream) -> io::Result<()> {
-    let class = crate::setup::BACKGROUND as libc::c_int;
-    Ok(set_int(stream, libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
+pub fn set_background(stream: &impl AsFd, on: bool) -> io::Result<()> {
+    let class = if on { crate::setup::BACKGROUND as libc::c_int } else { 0 };
+    Ok(set_int(&stream.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
 }
 
 /// Makes the end of the stream a reset: what waits in it is of no use any more.

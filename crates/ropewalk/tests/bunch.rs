@@ -9,8 +9,12 @@
 //!             bert ─── 4 Mbit/s ──┘
 //! ```
 
+#[path = "bunch/accounts.rs"]
+mod accounts;
 #[path = "bunch/air.rs"]
 mod air;
+#[path = "bunch/classes.rs"]
+mod classes;
 mod common;
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
@@ -306,38 +310,6 @@ fn alone_the_home_carries_it_and_small_connections_are_not_helped() {
     assert!(net.upload(1_000_000).ends());
     let carried: Vec<u64> = net.all_sent().iter().zip(start).map(|(now, then)| now - then).collect();
     assert!(carried[0] > 1_000_000 && carried[1] < 50_000 && carried[2] < 50_000, "{carried:?}");
-}
-
-/// Bytes that a class of an access point's uplink has sent.
-fn class(net: &Net, ap: usize, class: &str) -> u64 {
-    let text = net.aps[ap].shell("tc -s class show dev wan0").unwrap();
-    let (_, rest) = text.split_once(&format!("class htb {class} ")).unwrap();
-    let word = rest.split_whitespace().skip_while(|w| *w != "Sent").nth(1).unwrap();
-    word.parse().unwrap()
-}
-
-#[test]
-fn what_is_carried_for_others_is_the_background_of_an_uplink() {
-    if !root() {
-        return;
-    }
-    let net = net("bunch-classes");
-    let _gateway = net.start_gateway();
-    let before = net.aps[1].shell("tc qdisc show dev wan0").unwrap();
-    let _home = net.start_ap(0);
-    let state = net.states.of(APS[1]);
-    let args = ["bunch", "ap", &net.tokens[1], "--state", &state, "--share", "mesh0", "--uplink", "wan0"];
-    let mut anna = net.aps[1].start(BINARY, args.into_iter().chain(["--uplink-rate", "3.8"])).unwrap();
-    anna.wait_for_line("access point ready", SOON).unwrap();
-    eventually("neighbours know each other", || net.status("home")["neighbours"] == 1);
-    assert!(net.upload(2_000_000).ends());
-    assert!(Ping::new("10.11.0.1".parse().unwrap()).count(3).run(&net.aps[1]).unwrap().received > 0);
-    let [own, background] = ["627:1", "627:2"].map(|c| class(&net, 1, c));
-    println!("own {own}, background {background}");
-    assert!(background > 500_000 && (3 * 84..20_000).contains(&own), "{own} {background}");
-    anna.signal(Signal::TERM).unwrap();
-    assert!(anna.wait(SOON).unwrap().success());
-    assert_eq!(net.aps[1].shell("tc qdisc show dev wan0").unwrap(), before);
 }
 
 #[test]

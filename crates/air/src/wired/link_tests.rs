@@ -256,7 +256,7 @@ fn whatever_happens_no_packet_is_made_or_forgotten() {
         QueueSpec::codel(),
         QueueSpec::fq_codel(),
         QueueSpec::FqCodel { limit: Limit::Packets(30), aqm: Aqm::default(), flows: 8, quantum_bytes: 300 },
-        QueueSpec::Strict { limit: Limit::Time(Duration::from_millis(3)), bands: 3 },
+        QueueSpec::Strict { limit: Limit::Time(Duration::from_millis(3)), bands: 3, floor_bps: 1_000_000 },
     ];
     for seed in 0..200 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -114,6 +114,8 @@ pub enum QueueSpec {
         limit: Limit,
         /// How many classes, 1 to 255; packets of higher classes join the last.
         bands: u8,
+        /// What the last class has at least where others have more to send, bits a second.
+        floor_bps: u64,
     },
 }
 

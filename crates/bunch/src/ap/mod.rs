@@ -27,10 +27,15 @@ pub type Packet = Arc<[u8]>;
 pub const MAX_SESSIONS: usize = 64;
 /// Of these, sessions of neighbours: they leave room for the own home's.
 const MAX_OF_OTHERS: usize = MAX_SESSIONS / 2;
+/// One neighbour may have so many times what is left for all of them, of sessions and of memory: it
+/// never has all, and where nobody else is it has most.
+const SHARE: usize = 2;
 /// So many bytes of memory for each packet at least: one takes some 150 besides its own.
 const PACKET: usize = 256;
 /// And so many packets at least.
 const FEW: usize = 16;
+/// The own home's packets go before the neighbours', but for one of so many: a floor.
+const OWN_IN_A_ROW: u8 = 7;
 /// A sign of life after so long without another message.
 const ALIVE: Duration = Duration::from_millis(250);
 /// A session of which so long nothing was heard is forgotten, unless it holds something.
@@ -151,6 +156,12 @@ pub struct Counts {
     pub forwarded: u64,
     /// Bytes of messages with packets.
     pub data_bytes: u64,
+    /// Packets forwarded for others' senders.
+    pub carried_packets: u64,
+    /// Their bytes, without headers that were left out.
+    pub carried_bytes: u64,
+    /// Of the messages with packets, bytes of the own home's.
+    pub own_bytes: u64,
     /// Payload in them, bytes.
     pub payload_bytes: u64,
 }
@@ -167,6 +178,8 @@ pub struct Ap {
     /// It has had senders of its own.
     has_home: bool,
     held_bytes: usize,
+    /// Packets forwarded in a row that were the own home's while neighbours' waited.
+    own_in_a_row: u8,
     report_at: Option<Time>,
     said_at: Time,
     counts: Counts,
@@ -184,6 +197,7 @@ impl Ap {
             next_id: 0,
             has_home: false,
             held_bytes: 0,
+            own_in_a_row: 0,
             report_at: None,
             said_at: Time::ZERO,
             counts: Counts::default(),
@@ -308,8 +322,10 @@ impl Ap {
             return Some(i);
         }
         self.forget_idle(now);
-        let others = self.sessions.iter().filter(|s| !s.home).count();
-        if self.sessions.len() >= MAX_SESSIONS || !home && others >= MAX_OF_OTHERS {
+        let others = self.of_others(None).count();
+        let own = self.of_others(Some(flow.bssid)).count();
+        let has_share = own < SHARE * MAX_OF_OTHERS.saturating_sub(others);
+        if self.sessions.len() >= MAX_SESSIONS || !home && !has_share {
             return None;
         }
         while self.sessions.iter().any(|s| s.id == self.next_id) {
@@ -338,14 +354,30 @@ impl Ap {
         });
     }
 
-    /// There is no memory for one more packet of so many bytes: half of it is for the own home.
-    fn is_full_for(&self, home: bool, bytes: usize) -> bool {
-        let most = self.config.memory_bytes;
-        let packets: usize = self.sessions.iter().map(|s| s.held.len()).sum();
-        let others = || self.sessions.iter().filter(|s| !s.home).map(Session::held_bytes).sum::<usize>();
-        self.held_bytes + bytes > most
-            || packets >= most / PACKET + FEW
-            || !home && self.has_home && self.held_bytes + bytes > most / 2 && others() + bytes > most / 2
+    /// Sessions of neighbours, or of the one that has this cell.
+    fn of_others(&self, cell: Option<Mac>) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().filter(move |s| !s.home && cell.is_none_or(|cell| s.flow.bssid == cell))
+    }
+
+    /// There is no memory for one more packet of so many bytes in a session: half of it is for the
+    /// own home, and of the other half each neighbour has a share.
+    fn is_full_for(&self, i: usize, bytes: usize) -> bool {
+        fn sum<'a>(of: impl Iterator<Item = &'a Session>) -> (usize, usize) {
+            of.fold((0, 0), |(bytes, packets), s| (bytes + s.held_bytes(), packets + s.held.len()))
+        }
+        let most = (self.config.memory_bytes, self.config.memory_bytes / PACKET + FEW);
+        let all = sum(self.sessions.iter());
+        if all.0 + bytes > most.0 || all.1 >= most.1 {
+            return true;
+        }
+        let session = &self.sessions[i];
+        if session.home {
+            return false;
+        }
+        let half = |most: usize| if self.has_home { most / 2 } else { most };
+        let (others, own) = (sum(self.of_others(None)), sum(self.of_others(Some(session.flow.bssid))));
+        let left = (half(most.0).saturating_sub(others.0), half(most.1).saturating_sub(others.1));
+        bytes > left.0 || left.1 == 0 || own.0 + bytes > SHARE * left.0 || own.1 >= SHARE * left.1
     }
 
     fn on_captured(&mut self, frame: Frame, packet: Packet, now: Time) {
@@ -389,7 +421,7 @@ impl Ap {
     }
 
     fn hold(&mut self, i: usize, number: u64, inner: &inner::Inner, packet: Packet, now: Time) {
-        if self.is_full_for(self.sessions[i].home, packet.len()) {
+        if self.is_full_for(i, packet.len()) {
             self.counts.refused += 1;
             return self.natively(self.sessions[i].home, packet);
         }
@@ -468,22 +500,40 @@ impl Ap {
 
     /// Writes what is scheduled while there is room.
     fn forward(&mut self, now: Time) {
-        for i in 0..self.sessions.len() {
-            while self.room.is_some_and(|room| room > 0) {
-                let session = &mut self.sessions[i];
-                let Some((number, held)) = session.next_scheduled() else { break };
-                let mut elided = Vec::with_capacity(held.packet.len());
-                session.elision.encode(&session.flow, number, &held.packet, &mut elided);
-                let id = session.id;
-                if self.config.custody == Custody::UntilScheduled {
-                    self.held_bytes -= session.forget(number);
+        while self.room.is_some_and(|room| room > 0) {
+            let Some((i, number, held)) = self.next_scheduled() else { return };
+            let session = &mut self.sessions[i];
+            let mut elided = Vec::with_capacity(held.packet.len());
+            session.elision.encode(&session.flow, number, &held.packet, &mut elided);
+            let (id, home) = (session.id, session.home);
+            if self.config.custody == Custody::UntilScheduled {
+                self.held_bytes -= session.forget(number);
+            }
+            if !home {
+                self.counts.carried_packets += 1;
+                self.counts.carried_bytes += elided.len() as u64;
+            }
+            let data = Message::Data(Data { session: id, number, elided });
+            let said = self.say(&data, now);
+            self.counts.data_bytes += said;
+            self.counts.own_bytes += if home { said } else { 0 };
+            self.counts.forwarded += 1;
+            self.counts.payload_bytes += u64::from(held.len);
+        }
+    }
+
+    /// The next packet to write, with its session and number.
+    fn next_scheduled(&mut self) -> Option<(usize, u64, Held)> {
+        let own_first = self.own_in_a_row < OWN_IN_A_ROW;
+        for home in [own_first, !own_first] {
+            for (i, session) in self.sessions.iter_mut().enumerate().filter(|(_, s)| s.home == home) {
+                if let Some((number, held)) = session.next_scheduled() {
+                    self.own_in_a_row = if home { (self.own_in_a_row + 1).min(OWN_IN_A_ROW) } else { 0 };
+                    return Some((i, number, held));
                 }
-                let data = Message::Data(Data { session: id, number, elided });
-                self.counts.data_bytes += self.say(&data, now);
-                self.counts.forwarded += 1;
-                self.counts.payload_bytes += u64::from(held.len);
             }
         }
+        None
     }
 
     fn on_timer(&mut self, now: Time) {

@@ -25,6 +25,12 @@ impl Cells {
         claimed.into_iter().for_each(|cells| cells.retain(|c| *c != cell));
     }
 
+    /// A contributor is none any more: its cells may be anybody's.
+    pub(super) fn give_back(&mut self, who: u64) {
+        self.all.retain(|_, owner| *owner != who);
+        self.claimed.remove(&who);
+    }
+
     /// Whether a cell of the air is this contributor's. Nothing proves it: whoever is first has it
     /// until he has named eight others, and anybody else is counted.
     pub(super) fn claim(&mut self, cell: Mac, who: u64) -> bool {
@@ -65,5 +71,9 @@ mod tests {
         let of_another = (10..100).filter(|n| cells.claim([*n; 6], 3)).count();
         assert_eq!(of_another, 90 - MOST, "the others were given back");
         assert!(!cells.claim([10; 6], 3) && !cells.claim([99; 6], 3) && !cells.claim([0; 6], 3));
+        cells.give_back(1);
+        assert!(cells.claim([99; 6], 3) && cells.claim([0; 6], 3), "whoever had them is revoked");
+        assert!(!cells.claim([9; 6], 3), "another's stays");
+        assert_eq!(cells.claimed.get(&1), None);
     }
 }

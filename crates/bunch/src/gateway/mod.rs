@@ -10,6 +10,7 @@
 //! | file | question |
 //! |---|---|
 //! | `session` | what the members' reports say together |
+//! | `register` | who takes part in which session |
 //! | `member` | what one access point holds, and how fast it delivers |
 //! | `schedule` | who forwards what |
 //! | `stream` | what of a TCP connection goes on, and what is acknowledged |
@@ -19,6 +20,7 @@
 mod allowance;
 mod cells;
 mod member;
+mod register;
 mod schedule;
 mod session;
 mod stream;
@@ -30,14 +32,14 @@ pub use views::{Account, Counts, SessionView};
 use crate::hash::Key;
 use crate::icmp::{self, Trouble};
 use crate::inner::{self, Inner};
-use crate::wire::{Message, Register, Splitter};
+use crate::wire::{Message, Names, Register, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
 use allowance::Allowance;
 use cells::Cells;
 use core::time::Duration;
 use session::{Context, Session};
 use siphasher::sip::SipHasher24;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Sessions at once.
@@ -136,6 +138,9 @@ pub enum Input<'a> {
     OnAir(Tunnel),
     /// It is gone.
     TunnelDown(Tunnel),
+    /// A contributor is revoked: its cells may be anybody's. Its tunnels end by themselves, its
+    /// account stays.
+    Revoked(u64),
     /// Bytes of its stream.
     FromTunnel(Tunnel, &'a [u8]),
     /// A packet for a receiver that is helped, on its ordinary way.
@@ -179,6 +184,8 @@ struct Peer {
     heard_at: Time,
     /// Its sessions, by its own numbers.
     sessions: BTreeMap<u8, u32>,
+    /// Those of its own home, as it says: nobody thanks it for them.
+    own: BTreeSet<u8>,
     /// Flows that it registered before their home access points did, the oldest first.
     waiting: VecDeque<Flow>,
 }
@@ -270,6 +277,11 @@ impl Gateway {
         self.accounts.iter().map(|(who, account)| (*who, account))
     }
 
+    /// What one of them did; none if it never came, or has no account.
+    pub fn account(&self, who: u64) -> Option<&Account> {
+        self.accounts.get(&who)
+    }
+
     /// Takes in. Time never goes back.
     pub fn handle(&mut self, input: Input<'_>, now: Time) {
         match input {
@@ -277,6 +289,7 @@ impl Gateway {
             Input::TunnelUpBehind(tunnel, who, home) => self.on_tunnel_up(tunnel, who, Some(home), now),
             Input::OnAir(tunnel) => self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.on_air = true),
             Input::TunnelDown(tunnel) => self.on_tunnel_down(tunnel, now),
+            Input::Revoked(who) => self.cells.give_back(who),
             Input::FromTunnel(tunnel, bytes) => self.on_bytes(tunnel, bytes, now),
             Input::FromSender(packet) => match self.session_of(packet, now) {
                 Some(id) => self.with(id, now, |s, cx| s.on_native(cx, packet.to_vec())),
@@ -329,7 +342,8 @@ impl Gateway {
     fn on_tunnel_up(&mut self, tunnel: Tunnel, who: u64, behind: Option<Home>, now: Time) {
         let (splitter, sessions, waiting) = (Splitter::default(), BTreeMap::new(), VecDeque::new());
         let (on_air, heard_at) = (false, now);
-        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, waiting });
+        let own = BTreeSet::new();
+        self.peers.insert(tunnel, Peer { who, behind, on_air, splitter, heard_at, sessions, own, waiting });
         if self.accounts.len() < MAX_ACCOUNTS {
             behind.into_iter().for_each(|home| self.cells.give(home.cell, who));
             self.accounts.entry(who).or_default();
@@ -373,39 +387,34 @@ impl Gateway {
         // It may end on the way.
         while let Some(peer) = self.peers.get_mut(&tunnel) {
             let before = peer.splitter.counts();
-            let message = peer.splitter.next_message();
+            // Beyond the bound of accounts one allowance is for all.
+            let known = Some(peer.who).filter(|who| self.allowances.contains_key(who));
+            let allowance = self.allowances.entry(known.unwrap_or_default()).or_default();
+            let may = |names: Names| allowance.take(names.numbers + MARK * names.marks, now);
+            let message = peer.splitter.next_message_if(may);
             let (data, other) = peer.splitter.counts();
             if let Some(account) = self.accounts.get_mut(&peer.who) {
                 account.data_bytes += data - before.0;
                 account.report_bytes += other - before.1;
             }
             match message {
-                Ok(Some(message)) if self.may_name(tunnel, &message, now) => {
-                    self.on_message(tunnel, message, now);
-                }
+                Ok(Some(message)) => self.on_message(tunnel, message, now),
                 Ok(None) => return,
-                Ok(Some(_)) | Err(_) => self.hang_up(tunnel, now),
+                Err(_) => self.hang_up(tunnel, now),
             }
         }
-    }
-
-    /// Whether a contributor may name so many packets now: ten bytes can name thousands.
-    fn may_name(&mut self, tunnel: Tunnel, message: &Message, now: Time) -> bool {
-        let count = match message {
-            Message::List(m) => m.runs.iter().map(|r| r.count).sum::<u64>() + MARK * m.marks.len() as u64,
-            Message::Heard(m) => m.numbers.len() as u64 + MARK * m.marks.len() as u64,
-            _ => return true,
-        };
-        let who = self.peers.get(&tunnel).map(|p| p.who);
-        // Beyond the bound of accounts one allowance is for all.
-        let known = who.filter(|who| self.allowances.contains_key(who));
-        self.allowances.entry(known.unwrap_or_default()).or_default().take(count, now)
     }
 
     fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {
         let session = |me: &Gateway, n: u8| me.peers.get(&tunnel).and_then(|p| p.sessions.get(&n)).copied();
         match message {
-            Message::Register(m) => self.on_register(tunnel, m, now),
+            Message::Register(m) => {
+                if let Some(peer) = self.peers.get_mut(&tunnel) {
+                    peer.own.remove(&m.session);
+                    peer.own.extend(m.home.then_some(m.session));
+                }
+                self.on_register(tunnel, m, now);
+            }
             Message::List(m) => {
                 if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_list(cx, tunnel, &m));
@@ -417,6 +426,12 @@ impl Gateway {
                 }
             }
             Message::Data(m) => {
+                let peer = self.peers.get(&tunnel).filter(|p| !p.own.contains(&m.session));
+                let who = peer.map(|p| p.who);
+                if let Some(account) = who.and_then(|who| self.accounts.get_mut(&who)) {
+                    account.carried_packets += 1;
+                    account.carried_bytes += m.elided.len() as u64;
+                }
                 if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_data(cx, tunnel, &m));
                 }
@@ -471,92 +486,6 @@ impl Gateway {
         key[..8].copy_from_slice(&half(0));
         key[8..].copy_from_slice(&half(1));
         key
-    }
-
-    /// A neighbour knows the flow, too, and must not become the home of another's session.
-    fn may_be_home(&mut self, tunnel: Tunnel, m: &Register, known: Option<u32>) -> bool {
-        let Some(peer) = self.peers.get(&tunnel) else { return false };
-        let Some(home) = peer.behind else { return true };
-        let has_address = m.outer.is_some_and(|o| *o.ip() == home.address);
-        let has_cell = m.flow.bssid == home.cell
-            || peer.on_air && has_address && self.cells.claim(m.flow.bssid, peer.who);
-        self.counts.cells_of_others += u64::from(peer.on_air && has_address && !has_cell);
-        let session = known.and_then(|id| self.sessions.get(&id));
-        has_address && has_cell && session.is_none_or(|s| *s.outer.ip() == home.address)
-    }
-
-    fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
-        let known = self.by_flow.get(&m.flow).copied();
-        if m.home && !self.may_be_home(tunnel, &m, known) {
-            return;
-        }
-        let id = match known {
-            Some(id) => id,
-            None if m.home => {
-                let source = m.outer.unwrap_or(m.flow.source);
-                let (protocol, destination) = (m.flow.protocol, m.flow.destination);
-                let inner =
-                    Inner { protocol, source, destination, seq: 0, flags: 0, stamp: None, payload: 0..0 };
-                let served = is_served(&self.config.serve, destination);
-                match served.then(|| self.session_with(&inner, now)).flatten() {
-                    Some(id) => id,
-                    None => return,
-                }
-            }
-            None => return self.wait(tunnel, m),
-        };
-        self.join(id, tunnel, &m, now);
-        if self.by_flow.get(&m.flow) != Some(&id) {
-            return;
-        }
-        let all = (m.flow, Tunnel(0))..=(m.flow, Tunnel(u32::MAX));
-        for (flow, tunnel) in self.waiting.range(all).map(|w| *w.0).collect::<Vec<_>>() {
-            self.peers.get_mut(&tunnel).into_iter().for_each(|p| p.waiting.retain(|f| *f != flow));
-            if let Some(m) = self.waiting.remove(&(flow, tunnel)) {
-                self.join(id, tunnel, &m, now);
-            }
-        }
-    }
-
-    /// A neighbour was there before the home access point. Who has too many forgets his own.
-    fn wait(&mut self, tunnel: Tunnel, m: Register) {
-        let Some(peer) = self.peers.get_mut(&tunnel) else { return };
-        peer.waiting.retain(|flow| *flow != m.flow);
-        peer.waiting.push_back(m.flow);
-        self.waiting.insert((m.flow, tunnel), m);
-        if peer.waiting.len() > MAX_WAITING
-            && let Some(oldest) = peer.waiting.pop_front()
-        {
-            self.waiting.remove(&(oldest, tunnel));
-        }
-    }
-
-    fn join(&mut self, id: u32, tunnel: Tunnel, m: &Register, now: Time) {
-        let Some(peer) = self.peers.get_mut(&tunnel) else {
-            return;
-        };
-        let (who, before) = (peer.who, peer.sessions.insert(m.session, id));
-        if let Some(before) = before.filter(|before| *before != id) {
-            self.with(before, now, |s, cx| s.leave_as(cx, tunnel, m.session));
-        }
-        let mut names = None;
-        self.with(id, now, |s, cx| {
-            let before = (s.flow, s.outer);
-            s.register(cx, tunnel, who, m);
-            names = Some((before, (s.flow, s.outer)));
-        });
-        let Some((before, after)) = names else { return };
-        // The translation was told after the flow was known by its inner address.
-        if before.1 != after.1 {
-            self.by_ends.remove(&(m.flow.protocol, before.1, m.flow.destination));
-            self.by_ends.insert((m.flow.protocol, after.1, m.flow.destination), id);
-        }
-        // One flow for each session, whatever the home access point calls it: a bound of memory.
-        if before.0 != after.0 {
-            self.flow_changes += 1;
-            before.0.map(|flow| self.by_flow.remove(&flow));
-            after.0.map(|flow| self.by_flow.insert(flow, id));
-        }
     }
 
     fn on_timer(&mut self, now: Time) {

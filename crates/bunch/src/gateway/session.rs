@@ -378,6 +378,10 @@ impl Session {
         }
         account.packets += 1;
         account.bytes += packet.len() as u64;
+        if apid != 0 {
+            account.delivered_packets += 1;
+            account.delivered_bytes += data.elided.len() as u64;
+        }
         self.finish(number);
         if self.outer != flow.source {
             inner::readdress(&mut packet, true, self.outer);

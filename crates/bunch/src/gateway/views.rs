@@ -17,6 +17,14 @@ pub struct Account {
     pub late: u64,
     /// Packets that were not what the home access point captured.
     pub damaged: u64,
+    /// Packets of others' senders that came by its tunnels, whatever they were good for.
+    pub carried_packets: u64,
+    /// Their bytes, without headers that were left out.
+    pub carried_bytes: u64,
+    /// Of these, packets that it brought first.
+    pub delivered_packets: u64,
+    /// Their bytes, likewise.
+    pub delivered_bytes: u64,
     /// Bytes of its messages with packets.
     pub data_bytes: u64,
     /// Bytes of its other messages: reports, registrations, signs of life.
@@ -33,6 +41,10 @@ impl Default for Account {
             failed: 0,
             late: 0,
             damaged: 0,
+            carried_packets: 0,
+            carried_bytes: 0,
+            delivered_packets: 0,
+            delivered_bytes: 0,
             data_bytes: 0,
             report_bytes: 0,
             score: 1.0,

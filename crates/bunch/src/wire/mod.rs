@@ -6,7 +6,7 @@ pub mod varint;
 #[cfg(test)]
 mod vectors;
 
-pub use report::{Heard, List, MAX_NUMBER, Run};
+pub use report::{Heard, List, MAX_NUMBER, Names, Run};
 
 use crate::{Flow, Mac, hash::Key};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -284,6 +284,17 @@ fn schedule(r: &mut Reader<'_>) -> Option<Message> {
 )]
 pub struct TooLong(pub u64);
 
+/// Why there is no next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// The stream is none of messages.
+    #[error(transparent)]
+    Long(#[from] TooLong),
+    /// It names more packets than its sender may.
+    #[error("a report names more packets than its sender may: it speaks for more than there can be")]
+    Many,
+}
+
 /// Cuts a stream of bytes into messages. One at a time: a message of ten bytes may name 32,768
 /// numbers.
 #[derive(Clone, Debug, Default)]
@@ -309,16 +320,32 @@ impl Splitter {
     /// # Errors
     /// A length that no message has.
     pub fn next_message(&mut self) -> Result<Option<Message>, TooLong> {
+        match self.next_message_if(|_| true) {
+            Ok(message) => Ok(message),
+            Err(Stop::Long(error)) => Err(error),
+            Err(Stop::Many) => Ok(None),
+        }
+    }
+
+    /// The same, where a report is asked about before a list is made of it: ten bytes can name
+    /// 32,768 packets.
+    ///
+    /// # Errors
+    /// A length that no message has, or a report that may not name so many.
+    pub fn next_message_if(&mut self, mut may: impl FnMut(Names) -> bool) -> Result<Option<Message>, Stop> {
         loop {
             let rest = &self.rest[self.used..];
             let mut r = Reader::new(rest);
             let Some(len) = r.number() else {
-                return if rest.len() > 9 { Err(TooLong(u64::MAX)) } else { Ok(None) };
+                return if rest.len() > 9 { Err(TooLong(u64::MAX).into()) } else { Ok(None) };
             };
             if len > MAX_MESSAGE as u64 {
-                return Err(TooLong(len));
+                return Err(TooLong(len).into());
             }
             let Some(body) = r.take(len as usize) else { return Ok(None) };
+            if Names::of(body).is_some_and(|names| !may(names)) {
+                return Err(Stop::Many);
+            }
             let message = Message::read(body);
             let bytes = rest.len() - r.rest().len();
             self.used += bytes;
@@ -349,6 +376,32 @@ pub(crate) fn all(bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_is_asked_about_before_it_is_a_list() {
+        let heard = Heard { session: 0, room: 0, numbers: (0..1 << 15).collect(), marks: vec![] };
+        let mut bytes = Vec::new();
+        Message::Heard(heard).write(&mut bytes);
+        assert!(bytes.len() < 12, "{}", bytes.len());
+        // Damaged behind its numbers it is no message, and costs no less.
+        let damaged = [&[bytes[0] + 1][..], &bytes[1..], &[9]].concat();
+        for stream in [&bytes, &damaged] {
+            let mut splitter = Splitter::default();
+            splitter.push(stream);
+            let mut asked = None;
+            let refused = splitter.next_message_if(|names| {
+                asked = Some(names.numbers);
+                false
+            });
+            assert_eq!((refused, asked), (Err(Stop::Many), Some(1 << 15)));
+        }
+        // The null case: what names nothing is not asked about.
+        let mut splitter = Splitter::default();
+        Message::Alive { room: 5 }.write(&mut bytes);
+        splitter.push(&bytes[bytes.len() - 3..]);
+        let alive = splitter.next_message_if(|_| unreachable!());
+        assert_eq!(alive, Ok(Some(Message::Alive { room: 5 })));
+    }
 
     #[test]
     fn messages_come_one_by_one_however_the_stream_is_cut() {

@@ -134,6 +134,53 @@ impl List {
     }
 }
 
+/// How many packets a report names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Numbers.
+    pub numbers: u64,
+    /// Marks.
+    pub marks: u64,
+}
+
+impl Names {
+    /// Of a message without its length, by as many steps as it has bytes; none of one that is no
+    /// report. One that is damaged behind its numbers is one, too.
+    pub(super) fn of(body: &[u8]) -> Option<Names> {
+        let mut r = Reader::new(body);
+        match r.byte()? {
+            2 => {
+                let list = List::read(&mut r)?;
+                let numbers = list.runs.iter().map(|run| run.count).sum();
+                Some(Names { numbers, marks: list.marks.len() as u64 })
+            }
+            3 => {
+                let (_session, _room, _base) = (r.byte()?, r.number()?, r.number()?);
+                let numbers = named(&mut r)?;
+                let marks = r.number().filter(|n| *n <= MAX_RUNS).unwrap_or_default();
+                Some(Names { numbers, marks })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How many numbers a HEARD has.
+fn named(r: &mut Reader<'_>) -> Option<u64> {
+    let count = r.number().filter(|n| *n <= MAX_SPAN)?;
+    if count == 0 {
+        let len = r.number().filter(|n| *n <= MAX_SPAN / 8)?;
+        return Some(r.take(len as usize)?.iter().map(|byte| u64::from(byte.count_ones())).sum());
+    }
+    let (mut at, mut numbers) = (0u64, 0);
+    for i in 0..count {
+        let len = r.number().filter(|n| *n <= MAX_SPAN)?;
+        at = at.checked_add(len).filter(|end| *end <= MAX_SPAN)?;
+        numbers += if i % 2 == 0 { len } else { 0 };
+    }
+    Some(numbers)
+}
+
 /// Lengths of runs, of numbers that are there and that are not, in turn.
 fn runs_of(numbers: &[u64]) -> Vec<u64> {
     let mut out = Vec::new();
@@ -230,6 +277,9 @@ mod tests {
             let numbers: Vec<u64> = offsets.iter().map(|o| base + o).collect();
             let marks = numbers.iter().filter(|n| *n % 64 == 0).map(|n| (*n, hash)).collect();
             let m = Message::Heard(Heard { session: 3, room: 7 << 10, numbers, marks });
+            let Message::Heard(heard) = &m else { unreachable!() };
+            let names = Names { numbers: heard.numbers.len() as u64, marks: heard.marks.len() as u64 };
+            prop_assert_eq!(Names::of(&body(&m)), Some(names));
             prop_assert_eq!(Message::read(&body(&m)), Some(m));
         }
 

@@ -507,6 +507,9 @@ fn add(a: &ap::Counts, b: &ap::Counts) -> ap::Counts {
         report_bytes: a.report_bytes + b.report_bytes,
         forwarded: a.forwarded + b.forwarded,
         data_bytes: a.data_bytes + b.data_bytes,
+        carried_packets: a.carried_packets + b.carried_packets,
+        carried_bytes: a.carried_bytes + b.carried_bytes,
+        own_bytes: a.own_bytes + b.own_bytes,
         payload_bytes: a.payload_bytes + b.payload_bytes,
     }
 }

@@ -5,7 +5,7 @@
 //! taken alike: so where the list lacks it, each route of the node does.
 
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Ecn, NodeSpec, NodeTcp, TcpControl};
+use ropewalk_scenario::file::{Discipline, Ecn, Link, NodeSpec, NodeTcp, TcpControl};
 use ropewalk_sim::BuildError;
 
 use super::kernel::{Kernel, kernel_name};
@@ -36,6 +36,15 @@ fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
     found.extend(proxies.map(|(name, _)| {
         let sentence = "the simulator alone has proxies in nodes; in the lab start `ropewalk pep` with `ropewalk lab exec`";
         BuildError::new(format!("node.{name}.pep.policy"), sentence)
+    }));
+    let queues = |link: &Link| {
+        let own = [&link.forward, &link.back].map(|way| way.queue.as_ref());
+        own.into_iter().flatten().chain([&link.queue]).any(|q| q.kind == Discipline::Classes)
+    };
+    found.extend(scenario.link.iter().filter(|link| queues(link)).map(|link| {
+        let sentence =
+            "the simulator alone has queues with classes; in the lab start `ropewalk bunch ap --uplink-rate`";
+        BuildError::new(format!("link.{}.queue.kind", link.label()), sentence)
     }));
     found
 }

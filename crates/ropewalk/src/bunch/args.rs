@@ -1,5 +1,6 @@
 //! The arguments of `ropewalk bunch`.
 
+use super::accounts::Verifier;
 use crate::cli::{LogFormat, Show, State, interface};
 use crate::commands::{Invite, Revoke};
 use crate::config::Amount;
@@ -21,6 +22,8 @@ pub(crate) enum Bunch {
     Status(BunchStatus),
     /// Watch the running gateway or access point live
     Top(BunchTop),
+    /// Show what contributors carried, by records that both ends signed; prove such a record
+    Accounts(Accounts),
     /// See how much of an uplink nobody uses, and for how long
     #[cfg(feature = "parquet")]
     #[command(subcommand)]
@@ -157,8 +160,50 @@ pub(crate) struct BunchAp {
     /// Milliseconds between reports
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub report_interval: u64,
+    /// Seconds between records of what was carried, which both ends sign
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub account_every: u64,
     #[command(flatten)]
     pub observed: Observed,
+}
+
+/// `ropewalk bunch accounts`.
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Accounts {
+    /// Something else than to list them.
+    #[command(subcommand)]
+    pub command: Option<AccountsCommand>,
+    /// State directory of the gateway or access point; it need not run
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ropewalk bunch accounts …`.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum AccountsCommand {
+    /// Prove records by the signatures alone; with files of both ends, find what one of them lacks
+    Verify(Verify),
+}
+
+/// `ropewalk bunch accounts verify`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Verify {
+    /// Files as `ropewalk bunch accounts` names them
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The gateway has to have signed with this key
+    #[arg(long, value_name = "KEY")]
+    pub gateway: Option<Verifier>,
+    /// The contributor has to have signed with this key
+    #[arg(long, value_name = "KEY")]
+    pub contributor: Option<Verifier>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `ropewalk bunch status`.

@@ -36,6 +36,11 @@ pub(super) struct Member {
     pub address: Ipv4Addr,
 }
 
+/// The number of somebody's account.
+pub(super) fn account_of(key: &PublicKey) -> u64 {
+    key.0.first_chunk().map_or(0, |b| u64::from_be_bytes(*b))
+}
+
 /// What came by a connection.
 pub(super) enum Event {
     /// The access point is who it says.
@@ -64,6 +69,8 @@ pub(super) struct Conn {
     pub lan: Option<(Ipv4Net, u16)>,
     /// These neighbours: their connection, and what the access point is told of them.
     pub neighbours: Vec<(u32, Neighbour)>,
+    /// Packets and bytes that its contributor had carried before this tunnel.
+    pub carried: (u64, u64),
     /// It overhears.
     pub listener: Option<Listener>,
     interest: Interest,
@@ -78,6 +85,7 @@ impl Conn {
             phase: Phase::Greeting { stream, frames: Frames::default(), inits: 0 },
             lan: None,
             neighbours: Vec::new(),
+            carried: (0, 0),
             listener: None,
             interest: Interest::Read,
             broken: None,
@@ -235,7 +243,7 @@ impl Conn {
         write(&mut stream, &response)?;
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, false);
         let tunnel = Box::new(tunnel.map_err(|e| e.to_string())?);
-        let who = key.0.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));
+        let who = account_of(&key);
         self.phase = Phase::Tunnel(tunnel, Member { who, key, address: admission.ipv4.client }, false);
         Ok(())
     }

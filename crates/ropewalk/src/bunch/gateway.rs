@@ -8,14 +8,16 @@
 //! Each access point has an address in the device's network, and its senders appear there as ports
 //! of it; the kernel translates that to this machine's own address.
 
+use super::accounts::{Books, Keeper, Ledgers, Measured, Signer, Totals, Words};
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
-use super::conn::{Conn, Event, Member};
+use super::conn::{Conn, Event, Member, account_of};
+use super::greeting;
 use super::listen::{Due, Listener, Uploads};
 use super::record::Channel;
 use super::report::{BunchStatus, Contributor, GatewayStatus, Upload};
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Mailbox, entropy};
+use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::gateway::SharedClients;
 use crate::report::reasons::{bypass as reason, named};
 use anyhow::Context;
@@ -34,17 +36,15 @@ use ropewalk_net::tun::{Tun, TunError};
 use ropewalk_session::{PublicKey, Responder, ResponderConfig, StaticKey};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::time::Duration;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
 /// Packets in a row before anything else is looked at.
 const BATCH: usize = 64;
 /// Access points at once, those that are coming included.
 const CONNECTIONS: usize = 1024;
-/// Of these, connections that have not shown who they are; the oldest makes room.
-const UNKNOWN: usize = 256;
 /// A connection that has not shown who it is in this time is closed.
 const GREETING: Duration = Duration::from_secs(10);
 /// Bytes on the way to an access point at most; its downlink is wide.
@@ -66,6 +66,7 @@ pub(super) struct Parts {
     pub serve: Vec<Ipv4Net>,
     pub key: StaticKey,
     pub clients: SharedClients,
+    pub accounts: (Books, Keeper),
     pub listener: TcpListener,
     pub tun: Tun,
     pub mailbox: Mailbox,
@@ -75,6 +76,7 @@ pub(super) struct Parts {
 struct Daemon {
     parts: Parts,
     poller: Poller,
+    watchdog: Watchdog,
     responder: Responder,
     started: Instant,
     boot: u64,
@@ -85,6 +87,7 @@ struct Daemon {
     known: BTreeMap<u64, PublicKey>,
     next: u32,
     next_pair: u32,
+    ledgers: Ledgers,
     listeners: Due,
     timeout: Option<Time>,
     counts: GatewayStatus,
@@ -117,10 +120,12 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
     poller.add(parts.mailbox.waker(), MAIL, Interest::Read)?;
     poller.add(&parts.listener, LISTEN, Interest::Read)?;
     let responder = Responder::new(&mut entropy(), parts.key.clone(), &HANDSHAKES, clock::now());
+    let key = parts.key.clone();
     let mut daemon = Daemon {
         gateway: Gateway::new(config(&parts.args)),
         parts,
         poller,
+        watchdog: Watchdog::new(Time::ZERO),
         responder,
         started: Instant::now(),
         boot: entropy().random(),
@@ -129,6 +134,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
         known: BTreeMap::new(),
         next: 0,
         next_pair: 0,
+        ledgers: Ledgers::new(Signer::of(&key)?),
         listeners: Due::default(),
         timeout: None,
         counts: GatewayStatus::default(),
@@ -166,11 +172,13 @@ impl Daemon {
     fn next_timeout(&self) -> Option<Time> {
         let conns = self.conns.values().filter_map(|c| c.timeout(GREETING));
         let listeners = self.listeners.at(self.gateway.flow_changes());
-        conns.chain(self.timeout).chain(listeners).min()
+        let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
+        conns.chain(self.timeout).chain(listeners).chain(alive).min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
+        self.watchdog.on_timer(now);
         let late = |c: &Conn| !c.is_up() && c.since + GREETING <= now;
         let silent: Vec<u32> = self.conns.iter().filter(|(_, c)| late(c)).map(|(id, _)| *id).collect();
         for id in silent {
@@ -277,7 +285,7 @@ impl Daemon {
                     return Ok(());
                 }
             };
-            self.make_room()?;
+            self.make_room(remote)?;
             if self.conns.len() >= CONNECTIONS || stream.set_nonblocking(true).is_err() {
                 self.counts.turned_away += 1;
                 continue;
@@ -290,12 +298,12 @@ impl Daemon {
         Ok(())
     }
 
-    fn make_room(&mut self) -> anyhow::Result<()> {
-        let unknown: Vec<u32> = self.conns.iter().filter(|(_, c)| !c.is_up()).map(|(id, _)| *id).collect();
-        if unknown.len() >= UNKNOWN {
-            self.drop_conn(unknown[0], "others came after it")?;
+    fn make_room(&mut self, of: SocketAddr) -> anyhow::Result<()> {
+        let unknown = self.conns.iter().filter(|(_, c)| !c.is_up()).map(|(id, c)| (*id, c.remote));
+        match greeting::makes_room(&unknown.collect::<Vec<_>>(), of) {
+            Some(id) => self.drop_conn(id, "others came after it"),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn on_conn(&mut self, id: u32) -> anyhow::Result<()> {
@@ -329,7 +337,40 @@ impl Daemon {
             Word::Setup { boot: self.boot, serve: self.parts.serve.clone(), udp: self.parts.args.udp };
         self.say(id, &setup);
         let home = Home { address: member.address, cell: words::cell(&member.key) };
-        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, home))
+        self.put(Input::TunnelUpBehind(Tunnel(id), member.who, home))?;
+        let totals = self.carried(member.who);
+        let conn = self.conns.get_mut(&id);
+        conn.into_iter().for_each(|c| c.carried = (totals.carried_packets, totals.carried_bytes));
+        Ok(())
+    }
+
+    /// What a contributor carried for others since the start.
+    fn carried(&self, who: u64) -> Totals {
+        self.gateway.account(who).map_or_else(Totals::default, |a| Totals {
+            carried_packets: a.carried_packets,
+            carried_bytes: a.carried_bytes,
+            delivered_packets: a.delivered_packets,
+            delivered_bytes: a.delivered_bytes,
+        })
+    }
+
+    /// A contributor's word about its account.
+    fn on_account(&mut self, id: u32, about: Words) {
+        let Some((member, before)) = self.conns.get(&id).and_then(|c| c.member().zip(Some(c.carried))) else {
+            return;
+        };
+        let totals = self.carried(member.who);
+        // Behind all of this tunnel's packets that were written before it.
+        let tunnel = (totals.carried_packets - before.0, totals.carried_bytes - before.1);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+        let (books, keeper) = &self.parts.accounts;
+        let now = Time::ZERO + self.started.elapsed();
+        let measured = (member.key, Measured { totals, tunnel });
+        let (answer, record) = self.ledgers.hear(measured, about, || books.last(&member.key), (now, at));
+        record.into_iter().for_each(|record| keeper.keep(member.key, record));
+        if let Some(about) = answer {
+            self.say(id, &Word::Account { about: Box::new(about) });
+        }
     }
 
     fn on_record(&mut self, id: u32, channel: Channel, payload: &[u8]) -> anyhow::Result<()> {
@@ -347,6 +388,7 @@ impl Daemon {
             Channel::Word => {
                 match Word::read(payload) {
                     Some(Word::Lan { network, port }) => self.on_lan(id, network, port),
+                    Some(Word::Account { about }) => self.on_account(id, *about),
                     Some(Word::Hears { cells }) => {
                         let conn = self.conns.get_mut(&id);
                         let listener = conn.map(|c| c.listener.get_or_insert_with(Listener::default));
@@ -453,6 +495,7 @@ impl Daemon {
                     for id in ids {
                         self.drop_conn(id, "it is revoked")?;
                     }
+                    self.put(Input::Revoked(account_of(&client)))?;
                     Response::Done { said: String::new() }
                 }
                 _ => Response::wrong_end("bond, or for the access point of a bunch"),
@@ -483,6 +526,9 @@ impl Daemon {
                 data_bytes: account.data_bytes,
                 report_bytes: account.report_bytes,
                 score: account.score,
+                carried_packets: account.carried_packets,
+                carried_bytes: account.carried_bytes,
+                records: self.ledgers.head(key).map_or(0, |r| r.statement.number),
             }
         };
         GatewayStatus {
@@ -497,6 +543,8 @@ impl Daemon {
             cut_packets: counts.cut_packets,
             contributors: self.known.iter().map(of).collect(),
             uploads: self.gateway.views().map(upload).collect(),
+            accounts_agreed: self.ledgers.counts().agreed,
+            accounts_refused: self.ledgers.counts().refused,
             ..self.counts.clone()
         }
     }

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `gateway` | the gateway's loop |
+//! | `greeting` | how many connections may be anybody's |
 //! | `conn` | a connection at its port: anybody's, then an access point's tunnel |
 //! | `ap` | the access point's loop |
 //! | `flows` | a home's connections, and what they are called at the gateway |
@@ -11,15 +12,18 @@
 //! | `listen` | which uploads the gateway tells it to listen for |
 //! | `hello` | the access point's end of the handshake |
 //! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `accounts` | who carried how much, signed by both ends |
 //! | `harvest` | how much of an uplink nobody uses |
 //! | `words` | what the daemons tell each other besides the bunch protocol |
 //! | `report`, `top` | what they say of themselves, and how it is watched |
 
+mod accounts;
 mod ap;
 mod args;
 mod conn;
 mod flows;
 mod gateway;
+mod greeting;
 #[cfg(feature = "parquet")]
 mod harvest;
 mod hello;
@@ -80,6 +84,7 @@ pub(crate) fn run(args: Bunch) -> anyhow::Result<()> {
         Bunch::Ap(args) => run_ap(args),
         Bunch::Status(args) => status(&args),
         Bunch::Top(args) => watch(&args),
+        Bunch::Accounts(args) => accounts::run(&args),
         #[cfg(feature = "parquet")]
         Bunch::Harvest(args) => harvest::run(&args),
         Bunch::Revoke(args) => revoke(&args),
@@ -228,7 +233,18 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");
     service::ready();
     let serve = if args.serve.is_empty() { vec!["0.0.0.0/0".parse()?] } else { args.serve.clone() };
-    gateway::run(gateway::Parts { args, serve, key, clients, listener, tun, mailbox: inbox, signals })
+    let accounts = (accounts::Books::new(dir), accounts::Keeper::start(dir)?);
+    gateway::run(gateway::Parts {
+        args,
+        serve,
+        key,
+        clients,
+        accounts,
+        listener,
+        tun,
+        mailbox: inbox,
+        signals,
+    })
 }
 
 fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
@@ -280,7 +296,9 @@ fn help(
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
-    ap::run(ap::Parts { args, key, token, tun, share, overhear, mailbox: inbox, signals }, journal)
+    let accounts = (accounts::Books::new(dir), accounts::Keeper::start(dir)?);
+    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, mailbox: inbox, signals };
+    ap::run(parts, journal)
 }
 
 /// Answers requests to an access point.

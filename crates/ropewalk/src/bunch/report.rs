@@ -52,6 +52,11 @@ pub(crate) struct GatewayStatus {
     pub contributors: Vec<Contributor>,
     /// Connections that it knows now.
     pub uploads: Vec<Upload>,
+    /// Records of what was carried that were signed since the start, and claims that were refused.
+    #[serde(default)]
+    pub accounts_agreed: u64,
+    #[serde(default)]
+    pub accounts_refused: u64,
 }
 
 /// A connection at a gateway.
@@ -96,6 +101,15 @@ pub(crate) struct Contributor {
     pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
+    /// Packets and bytes of others' senders that came by its tunnels, useful or not, without headers
+    /// that were left out.
+    #[serde(default)]
+    pub carried_packets: u64,
+    #[serde(default)]
+    pub carried_bytes: u64,
+    /// Number of the last record that it and the gateway have signed; 0: none since the start.
+    #[serde(default)]
+    pub records: u64,
 }
 
 /// An access point.
@@ -140,6 +154,14 @@ pub(crate) struct ApStatus {
     pub shares_sent: u64,
     pub shares_received: u64,
     pub shares_refused: u64,
+    /// Number of the last record that it and the gateway have signed.
+    #[serde(default)]
+    pub records: u64,
+    /// Claims and offers that were refused since the start, and claims that were not answered.
+    #[serde(default)]
+    pub accounts_refused: u64,
+    #[serde(default)]
+    pub accounts_unanswered: u64,
     /// Neighbours are handed packets by this interface, and hand theirs.
     pub handed: Option<String>,
     /// What it overhears.
@@ -184,12 +206,12 @@ pub(crate) fn render(status: &BunchStatus) -> String {
 
 fn gateway(g: &GatewayStatus) -> String {
     let mut out = format!(
-        "gateway {}, up {:.0} s: {} connections, {} to receivers, {} resets\n",
+        "gateway {}, up {:.0} s: {}, {} to receivers, {}\n",
         g.device,
         g.uptime_s,
-        g.sessions,
+        count(g.sessions, "connection"),
         bytes(g.delivered_bytes),
-        g.resets
+        count(g.resets as usize, "reset")
     );
     let _ = writeln!(out, "keeps {}; left alone{}", bytes(g.kept_bytes), reasons::words(&g.bypassed));
     if g.unhelped_packets > 0 {
@@ -209,6 +231,10 @@ fn gateway(g: &GatewayStatus) -> String {
     if g.turned_away + g.refused_packets > 0 {
         let _ = writeln!(out, "turned away: {} connections, {} packets", g.turned_away, g.refused_packets);
     }
+    if g.accounts_agreed + g.accounts_refused > 0 {
+        let (agreed, refused) = (g.accounts_agreed, g.accounts_refused);
+        let _ = writeln!(out, "records of what was carried: {agreed} signed, {refused} refused");
+    }
     if g.contributors.is_empty() {
         out.push_str("no access point has come yet\n");
     }
@@ -219,8 +245,8 @@ fn gateway(g: &GatewayStatus) -> String {
             "{}: {from}, {}, brought {} in {} packets, reports {}; failed {}, late {}, damaged {}, trusted {:.0} %",
             c.name,
             c.hears_cells.map_or_else(
-                || format!("{} neighbours", c.neighbours),
-                |cells| format!("overhears {cells} cells")
+                || count(c.neighbours, "neighbour"),
+                |cells| format!("overhears {}", count(cells, "cell"))
             ),
             bytes(c.bytes),
             c.packets,
@@ -240,21 +266,31 @@ fn ap(a: &ApStatus) -> String {
     let mut out = format!("access point {}, up {:.0} s: {gateway}{home}\n", a.device, a.uptime_s);
     let _ = writeln!(
         out,
-        "home: {} connections, {} helped; {} packets their ordinary way, {} dropped",
-        a.flows, a.helped, a.native_packets, a.dropped_packets
+        "home: {}, {} helped; {} packets their ordinary way, {} dropped",
+        count(a.flows, "connection"),
+        a.helped,
+        a.native_packets,
+        a.dropped_packets
     );
     let _ = writeln!(
         out,
-        "held {} packets, now {} of {} connections; forwarded {} in {} packets, reports {}; no memory for {}",
+        "held {} packets, now {} of {}; forwarded {} in {} packets, reports {}; no memory for {}",
         a.captured,
         bytes(a.held_bytes),
-        a.sessions,
+        count(a.sessions, "connection"),
         bytes(a.data_bytes),
         a.forwarded,
         share(a.report_bytes, a.data_bytes),
         a.refused
     );
     let _ = writeln!(out, "{}", neighbours(a));
+    if a.records + a.accounts_refused + a.accounts_unanswered > 0 {
+        let _ = writeln!(
+            out,
+            "signed records of what it carried: {}; {} refused, {} not answered",
+            a.records, a.accounts_refused, a.accounts_unanswered
+        );
+    }
     out
 }
 
@@ -264,10 +300,10 @@ fn neighbours(a: &ApStatus) -> String {
         let is_up = if air.is_up { "" } else { " (not there)" };
         let left = air.damaged + air.encrypted + air.fragments + air.aggregates + air.other;
         return format!(
-            "overhears on {}{is_up}: {} cells, {} uploads to listen for; {} frames, {} overheard, {} of its home with a number, {} without; left {left}: {} encrypted, {} aggregates, {} fragments, {} damaged; {} dropped",
+            "overhears on {}{is_up}: {}, {} to listen for; {} frames, {} overheard, {} of its home with a number, {} without; left {left}: {} encrypted, {} aggregates, {} fragments, {} damaged; {} dropped",
             air.interface,
-            air.cells,
-            air.uploads,
+            count(air.cells, "cell"),
+            count(air.uploads, "upload"),
             air.frames,
             air.overheard,
             air.numbered,
@@ -281,11 +317,20 @@ fn neighbours(a: &ApStatus) -> String {
     }
     match &a.handed {
         Some(interface) => format!(
-            "is handed packets on {interface}: {} neighbours, {} packets handed on, {} had, {} refused",
-            a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+            "is handed packets on {interface}: {}, {} packets handed on, {} had, {} refused",
+            count(a.neighbours, "neighbour"),
+            a.shares_sent,
+            a.shares_received,
+            a.shares_refused
         ),
         None => "neither overhears nor is handed packets: nobody helps it, and it helps nobody".to_owned(),
     }
+}
+
+/// A number of things, as people say it.
+fn count(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
 }
 
 /// The reports' part of what goes over a tunnel.
@@ -316,7 +361,9 @@ mod tests {
         let text = render(&BunchStatus::Ap(handed));
         assert!(text.contains("is handed packets on mesh0: 2 neighbours"), "{text}");
         let air = AirStatus { interface: "mon0".into(), encrypted: 4, other: 3, ..AirStatus::default() };
+        let air = AirStatus { cells: 1, uploads: 0, ..air };
         let text = render(&BunchStatus::Ap(ApStatus { air: Some(air), ..ApStatus::default() }));
+        assert!(text.contains(": 1 cell, 0 uploads to listen for"), "{text}");
         assert!(text.contains("overhears on mon0 (not there)") && text.contains("left 7: 4 enc"), "{text}");
         let json = serde_json::to_string(&BunchStatus::Gateway(g)).unwrap();
         assert!(json.starts_with(r#"{"role":"gateway""#), "{json}");

@@ -1,6 +1,7 @@
 //! What the daemons of a bunch tell each other besides the bunch protocol: JSON in a record of its
 //! own.
 
+use super::accounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ipnet::Ipv4Net;
@@ -53,6 +54,11 @@ pub(crate) enum Word {
     Listen {
         /// All of them; nothing else is to be kept.
         all: Vec<Audible>,
+    },
+    /// Both: what was carried, and who has signed it.
+    Account {
+        /// Its own words.
+        about: Box<accounts::Words>,
     },
 }
 

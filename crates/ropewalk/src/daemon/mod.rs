@@ -31,6 +31,7 @@ pub(crate) use lost::RulesLost;
 pub(crate) use mailbox::{Mailbox, Outbox, mailbox};
 pub(crate) use reload::Reload;
 pub(crate) use run::{Flow, Role, Running, run};
+pub(crate) use watchdog::Watchdog;
 
 use rand::TryRngCore;
 use rand::rngs::OsRng;

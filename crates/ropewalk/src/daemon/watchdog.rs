@@ -5,25 +5,25 @@ use ropewalk_time::{Duration, Time};
 
 /// When the next sign of life is due.
 #[derive(Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     every: Option<Duration>,
     next: Time,
 }
 
 impl Watchdog {
     /// As often as systemd asks for in the environment; never if it does not.
-    pub(super) fn new(now: Time) -> Watchdog {
+    pub(crate) fn new(now: Time) -> Watchdog {
         let every = service::alive_interval();
         Watchdog { every, next: if every.is_some() { now } else { Time::NEVER } }
     }
 
     /// When [`Watchdog::on_timer`] is due.
-    pub(super) fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         self.next
     }
 
     /// Gives the sign if it is due.
-    pub(super) fn on_timer(&mut self, now: Time) {
+    pub(crate) fn on_timer(&mut self, now: Time) {
         if let Some(every) = self.every.filter(|_| now >= self.next) {
             service::alive();
             self.next = now + every;

@@ -200,7 +200,6 @@ impl StateDir {
     }
 
     /// Renames a file that is of no use, in place of an earlier one; its new name.
-    #[cfg(feature = "web")]
     pub(crate) fn put_aside(&self, name: &str) -> std::io::Result<String> {
         let aside = format!("{name}.bad");
         rustix::fs::renameat(&*self.dir, name, &*self.dir, &aside)?;

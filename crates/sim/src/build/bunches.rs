@@ -94,6 +94,7 @@ fn one(built: &mut Built, name: &str, spec: &file::Bunch, seed: u64) -> Result<B
         let point = Spec {
             config: ap_config(spec, &serve),
             gateway: SocketAddrV4::new(there, port),
+            is_home: i == 0,
             send_buffer: spec.send_buffer.0,
             neighbours: if i == 0 { (first + 1..first + nodes.len()).collect() } else { Vec::new() },
             monitor_loss: spec.monitor_loss.0,

@@ -97,6 +97,9 @@ pub(super) fn loss(loss: &file::Loss) -> Loss {
     }
 }
 
+/// What the background of a queue with classes has at least: as `bunch ap --uplink-rate` has it.
+const FLOOR_BPS: u64 = 500_000;
+
 fn queue(queue: &LinkQueue) -> QueueSpec {
     let limit = |default| match queue.limit {
         None => default,
@@ -108,6 +111,9 @@ fn queue(queue: &LinkQueue) -> QueueSpec {
     match queue.kind {
         Discipline::TailDrop => QueueSpec::TailDrop { limit: limit(Limit::Home) },
         Discipline::Codel => QueueSpec::Codel { limit: limit(Limit::Packets(CODEL_PACKETS)), aqm },
+        Discipline::Classes => {
+            QueueSpec::Strict { limit: limit(Limit::Home), bands: 4, floor_bps: FLOOR_BPS }
+        }
         Discipline::FqCodel => {
             let limit = limit(Limit::Packets(FQ_CODEL_PACKETS));
             QueueSpec::FqCodel { limit, aqm, flows: 1024, quantum_bytes: 1514 }

@@ -1,6 +1,6 @@
 //! An access point as a host.
 
-use super::link::{Link, News, Shared};
+use super::link::{self, Link, News, Shared};
 use super::{Overheard, SharedCounts, bytes_of, packet_of};
 use crate::app::{Context, Endpoint};
 use crate::measure::BunchCounts;
@@ -24,6 +24,8 @@ pub struct Spec {
     pub config: Config,
     /// The gateway's tunnel port.
     pub gateway: SocketAddrV4,
+    /// It is the home access point: its tunnel is no background of its uplink.
+    pub is_home: bool,
     /// The tunnel's send buffer, bytes.
     pub send_buffer: u64,
     /// Home: the neighbours' endpoints, and the share of packets that each does not hear.
@@ -133,7 +135,9 @@ impl ApHost {
             return;
         }
         let (local, isn) = (SocketAddrV4::new(local, cx.port), self.rng.random());
-        let mut link = Link::connect(self.pipes.clone(), local, gateway, isn, self.spec.send_buffer);
+        let dscp = if self.spec.is_home { 0 } else { link::BACKGROUND };
+        let out = (self.spec.send_buffer, dscp);
+        let mut link = Link::connect(self.pipes.clone(), local, gateway, isn, out);
         link.send(cx);
         self.link = Some(link);
     }

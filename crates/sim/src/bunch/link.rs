@@ -41,7 +41,12 @@ pub(super) struct Link {
     flush_at: Option<Time>,
     buffer: u64,
     over: bool,
+    /// The traffic class of its packets.
+    dscp: u8,
 }
+
+/// CS1 (RFC 4594 §4.10): what is carried for others is the background of an uplink.
+pub(super) const BACKGROUND: u8 = 8;
 
 /// Payload of a full segment, with timestamps.
 const FULL: u64 = 1448;
@@ -61,18 +66,18 @@ impl Link {
         local: SocketAddrV4,
         remote: SocketAddrV4,
         isn: u32,
-        buffer: u64,
+        (buffer, dscp): (u64, u8),
     ) -> Link {
         let tcp = TcpEndpoint::connect(config(buffer), local, remote, isn);
         let key = (local, isn);
         pipes.borrow_mut().0.insert(key, Default::default());
-        Link { tcp, pipes, key, side: 0, unwritten: 0, flush_at: None, buffer, over: false }
+        Link { tcp, pipes, key, side: 0, unwritten: 0, flush_at: None, buffer, over: false, dscp }
     }
 
     pub(super) fn accept(pipes: Shared, isn: u32, now: Time, syn: &Segment, buffer: u64) -> Option<Link> {
         let key = (syn.source, syn.seq);
         let tcp = TcpEndpoint::accept(config(buffer), isn, now, syn)?;
-        Some(Link { tcp, pipes, key, side: 1, unwritten: 0, flush_at: None, buffer, over: false })
+        Some(Link { tcp, pipes, key, side: 1, unwritten: 0, flush_at: None, buffer, over: false, dscp: 0 })
     }
 
     /// It answers the same SYN.
@@ -144,7 +149,7 @@ impl Link {
             let ends = ((*s.source.ip(), s.source.port()), (*s.destination.ip(), s.destination.port()));
             let packet = Packet::new(ends.0, ends.1, s.ip_bytes(), FlowId::NONE, Body::Tcp(s));
             // What finds no way is lost; TCP will notice.
-            let _ = cx.send(Packet { ecn: s.ecn, ..packet });
+            let _ = cx.send(Packet { ecn: s.ecn, dscp: self.dscp, ..packet });
         }
     }
 

@@ -10,6 +10,7 @@
 use super::{Attach, Net, NodeId, Work};
 use crate::packet::{Body, Ecn, FlowId, IfIndex, Packet, PacketRef};
 use ropewalk_air::wired;
+use ropewalk_packet::Flags;
 use std::net::Ipv4Addr;
 
 /// Why a packet did not leave its node.
@@ -303,11 +304,21 @@ fn on_cable(packet: PacketRef) -> wired::Packet<PacketRef> {
     wired::Packet {
         len: packet.len,
         flow: packet.flow_hash(),
-        class: strict_class(packet.dscp),
+        class: if is_bare_ack(&packet) { 0 } else { strict_class(packet.dscp) },
         ecn_capable: packet.ecn != Ecn::NotEct,
         payload: packet,
     }
 }
+
+/// An acknowledgement that carries nothing: what waits for it may be a whole download. One of the
+/// background stays there.
+fn is_bare_ack(packet: &PacketRef) -> bool {
+    let is_bare = matches!(&packet.body, Body::Tcp(s) if s.payload_bytes == 0 && s.flags.0 == Flags::ACK.0);
+    is_bare && strict_class(packet.dscp) != BACKGROUND
+}
+
+/// The last class.
+const BACKGROUND: u8 = 3;
 
 /// The class of a strict-priority queue that a DSCP belongs to: network control and voice first, then video, then the rest,
 /// then background (the four access categories of RFC 8325 §4.3).
@@ -316,7 +327,7 @@ pub(crate) fn strict_class(dscp: u8) -> u8 {
         6 | 7 => 0,
         5 => 0,
         3 | 4 => 1,
-        1 => 3,
+        1 => BACKGROUND,
         _ => 2,
     }
 }

@@ -96,7 +96,7 @@ impl<T> Queue<T> {
             QueueSpec::FqCodel { aqm, flows, quantum_bytes, .. } => {
                 Queue::FqCodel(FqCodel::new(aqm, flows, quantum_bytes, room, perturbation))
             }
-            QueueSpec::Strict { bands, .. } => Queue::Strict(Strict::new(bands, room)),
+            QueueSpec::Strict { bands, floor_bps, .. } => Queue::Strict(Strict::new(bands, floor_bps, room)),
         }
     }
 
@@ -116,7 +116,7 @@ impl<T> Queue<T> {
             Queue::TailDrop(q) => q.pop(),
             Queue::Codel(q) => q.pop(now, count),
             Queue::FqCodel(q) => q.pop(now, count, &mut |_| {}),
-            Queue::Strict(q) => q.pop(),
+            Queue::Strict(q) => q.pop(now),
         }
     }
 

@@ -7,8 +7,11 @@
 //!  monitor interface ─▶ overhear ─▶ Ap    (who overhears: `air`)
 //! ```
 
+mod account;
 mod air;
+mod background;
 
+use super::accounts::{Books, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
@@ -19,9 +22,10 @@ use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::{self, Word};
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Mailbox, entropy};
+use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
 use anyhow::Context;
+use background::Background;
 use ipnet::Ipv4Net;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
@@ -67,6 +71,7 @@ pub(super) struct Parts {
     pub tun: Tun,
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
+    pub accounts: (Books, Keeper),
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
@@ -75,6 +80,7 @@ struct Daemon<'j> {
     parts: Parts,
     journal: &'j mut Journal,
     poller: Poller,
+    watchdog: Watchdog,
     started: Instant,
     ap: Ap,
     bssid: Mac,
@@ -94,6 +100,8 @@ struct Daemon<'j> {
     owed: Vec<Vec<u8>>,
     native_packets: u64,
     dropped_packets: u64,
+    account: Contributor,
+    background: Background,
     end: Option<anyhow::Error>,
 }
 
@@ -122,11 +130,15 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         share: false,
         ..Config::new(entropy().random(), vec![(Ipv4Addr::UNSPECIFIED, None)])
     };
+    let every = Duration::from_secs(parts.args.account_every);
+    let head = parts.accounts.0.last(&parts.token.gateway);
+    let account = Contributor::new(Signer::of(&parts.key)?, parts.key.public(), head, every, Time::ZERO);
     let mut daemon = Daemon {
         bssid: words::cell(&parts.key.public()),
         parts,
         journal,
         poller,
+        watchdog: Watchdog::new(Time::ZERO),
         started: Instant::now(),
         ap: Ap::new(config),
         timeout: None,
@@ -143,6 +155,8 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         owed: Vec::new(),
         native_packets: 0,
         dropped_packets: 0,
+        account,
+        background: Background::default(),
         end: None,
     };
     let outcome = daemon.serve();
@@ -186,11 +200,15 @@ impl Daemon<'_> {
         let grace = self.lost_at.map(|at| at + GRACE);
         let flush = self.tunnel.as_ref().and_then(Tunnel::flush_at);
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
-        [self.timeout, self.dial_at, grace, flush, look, self.air_due()].into_iter().flatten().min()
+        let claim = self.tunnel.as_ref().map(|_| self.account.due());
+        let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
+        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, self.air_due()];
+        all.into_iter().flatten().min()
     }
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
+        self.watchdog.on_timer(now);
         if self.dial_at.is_some_and(|at| at <= now) {
             self.dial()?;
         }
@@ -205,6 +223,8 @@ impl Daemon<'_> {
         if self.timeout.is_some_and(|at| at <= now) {
             self.put(Input::Timer)?;
         }
+        self.claim(now);
+        self.choose_class(now);
         self.flush()
     }
 
@@ -364,6 +384,9 @@ impl Daemon<'_> {
             shares_sent: shares.sent,
             shares_received: shares.received,
             shares_refused: shares.refused,
+            records: self.account.head().map_or(0, |r| r.statement.number),
+            accounts_refused: self.account.counts().refused,
+            accounts_unanswered: self.account.counts().unanswered,
             handed: self.parts.args.share.clone(),
             air,
         }
@@ -413,7 +436,7 @@ impl Daemon<'_> {
         let Dialled { stream, frames, keys, accept, remote } = dialled;
         let buffer = self.parts.args.send_buffer.0;
         if self.parts.args.uplink_rate.is_some() {
-            ropewalk_net::stream::background(&stream)?;
+            self.background.begin(&stream)?;
         }
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
         self.poller.add(&tunnel, TUNNEL, Interest::Read)?;
@@ -424,6 +447,7 @@ impl Daemon<'_> {
             self.flows = Some(Flows::new(address));
         }
         self.tunnel = Some(tunnel);
+        self.account.on_tunnel(self.carried());
         let room = self.tunnel.as_ref().map_or(0, Tunnel::room);
         self.parts.overhear.iter_mut().for_each(Overhear::forget);
         // The first record: with it the gateway knows that the handshake was no replay.
@@ -466,6 +490,10 @@ impl Daemon<'_> {
             Some(Word::Listen { all }) => {
                 self.parts.overhear.iter_mut().for_each(|air| air.listen(&all));
                 tracing::debug!(uploads = all.len(), "uploads to listen for");
+                Ok(())
+            }
+            Some(Word::Account { about }) => {
+                self.on_account(*about);
                 Ok(())
             }
             Some(Word::Lan { .. } | Word::Hears { .. }) | None => {

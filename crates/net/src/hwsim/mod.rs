@@ -36,6 +36,11 @@ pub enum HwsimError {
     /// Another medium is there already.
     #[error("another program is the medium of this namespace's simulated radios (wmediumd?); stop it first")]
     Taken,
+    /// A medium of several channels at a time, which the module does not let programs be.
+    #[error(
+        "there are simulated radios with several channels on this machine; load the module anew with `channels=1`"
+    )]
+    Channels,
     /// Anything else.
     #[error("{what} failed: {source}")]
     System {

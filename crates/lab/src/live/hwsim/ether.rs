@@ -274,7 +274,7 @@ impl Ether {
             pending.signal_dbm = Some(signal);
             let heard = self.heard.entry((pending.radio, radio.0)).or_default();
             heard.received += 1;
-            heard.minus_mdbm += (signal_dbm * -1000.0).max(0.0) as u64;
+            heard.minus_mdbm += (signal_dbm * -1000.0).round().max(0.0) as u64;
         }
         let Some(rate_index) = rates_of(rate_band(pending.frequency_mhz)).iter().position(|r| *r == rate)
         else {

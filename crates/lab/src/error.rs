@@ -80,6 +80,24 @@ pub enum LabError {
     /// A scenario that the models refuse.
     #[error(transparent)]
     Build(#[from] ropewalk_sim::BuildError),
+    /// No simulated radios.
+    #[error(transparent)]
+    Hwsim(#[from] ropewalk_net::hwsim::HwsimError),
+    /// What nl80211 refuses.
+    #[error(transparent)]
+    Wifi(#[from] ropewalk_net::wifi::WifiError),
+    /// A daemon that does not bring an interface up.
+    #[error("{interface} did not come up within {waited:?}; {program} said:\n{said}")]
+    Daemon {
+        /// `node:interface`.
+        interface: String,
+        /// For how long it was waited for.
+        waited: Duration,
+        /// Which daemon.
+        program: &'static str,
+        /// The end of what it said.
+        said: String,
+    },
     /// A node that the scenario does not have.
     #[error("there is no node `{name}`; there are {known}")]
     NoNode {

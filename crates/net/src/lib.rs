@@ -31,6 +31,7 @@ pub mod feedback;
 #[doc(hidden)]
 pub mod fuzzing;
 mod genl;
+pub mod hwsim;
 pub mod links;
 pub mod monitor;
 pub mod mptcp;

@@ -4,6 +4,8 @@
 use crate::exit::Code;
 use clap::Subcommand;
 use ropewalk_lab::LabError;
+use ropewalk_net::hwsim::HwsimError;
+use ropewalk_net::wifi::WifiError;
 use ropewalk_scenario::Problems;
 
 /// The commands.
@@ -61,7 +63,9 @@ pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> Option<Code>
 fn lab_code(error: &LabError) -> Code {
     match error {
         LabError::NotRoot | LabError::NoTun | LabError::TunForbidden => Code::Rights,
-        LabError::LabRuns(_) => Code::Taken,
+        LabError::Hwsim(HwsimError::NoModule | HwsimError::NotPermitted(_)) => Code::Rights,
+        LabError::LabRuns(_) | LabError::Hwsim(HwsimError::Taken) => Code::Taken,
+        LabError::Wifi(WifiError::NotPermitted(_) | WifiError::Blocked(_)) => Code::Rights,
         LabError::NoLab | LabError::NoSuchLab { .. } => Code::NotRunning,
         LabError::Build(_)
         | LabError::LabName(_)

@@ -282,3 +282,30 @@ fn a_bunch_is_its_daemons() {
         assert!(report.flow[0].bytes > 100_000, "{:?}", report.flow[0]);
     }
 }
+
+fn cell(standard: &str) -> String {
+    let node = |name: &str, mode: &str| {
+        format!(
+            "[node.{name}]\nradio.r = {{ standard = \"{standard}\", channel = 6 }}\n\
+             interface.wlan0 = {{ radio = \"r\", mode = \"{mode}\", ssid = \"air\" }}\n"
+        )
+    };
+    format!("duration = \"2s\"\n{}{}", node("ap", "ap"), node("sta", "station"))
+}
+
+/// With the module tests/vm/hwsim-air looks at the rest.
+#[test]
+fn the_kernels_radios_are_asked_for_once_the_file_is_known_to_run_on_them() {
+    let scratch = Scratch::new("hwsim");
+    let aggregates = ropewalk(&["lab", "hwsim", &scratch.file("n.toml", &cell("11n"))]);
+    let said = text(&aggregates.stderr);
+    assert_eq!(aggregates.status.code(), Some(2), "{said}");
+    assert!(said.contains("n.toml:") && said.contains("take 11a, 11b or 11g"), "{said}");
+    if !possible() || std::path::Path::new("/sys/module/mac80211_hwsim").exists() {
+        return;
+    }
+    let without = ropewalk(&["lab", "hwsim", &scratch.file("g.toml", &cell("11g"))]);
+    let said = text(&without.stderr);
+    assert_eq!(without.status.code(), Some(3), "{said}");
+    assert!(said.contains("modprobe mac80211_hwsim"), "{said}");
+}

@@ -17,6 +17,7 @@
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
 //! | `dilated` | an air whose time goes slower than its driver's |
+//! | `frames` | the medium alone, for somebody else's MAC: frames as bytes, with their rates |
 
 pub mod abstract_medium;
 mod air;
@@ -26,6 +27,7 @@ mod build;
 mod check;
 mod control;
 mod dilated;
+mod frames;
 pub mod interferer;
 mod mac;
 mod medium;
@@ -44,6 +46,9 @@ pub use api::{
     Packet, PowerSave, RadioId, Received, SendError, Status,
 };
 pub use dilated::Dilated;
+pub use frames::{
+    FrameError, FrameMedium, FrameOutput, FrameToSend, MAX_FRAME_BYTES, MAX_FRAME_RADIOS, WAITING_FRAMES,
+};
 pub use mac::{PeerStats, RadioStats};
 pub use spec::{
     Aggregation, AirSpec, ApSpec, Capture, DEFAULT_FLOOR_DBM, Discipline, EdcaParams, IfaceSpec, Mode,

@@ -31,6 +31,8 @@ mod ether;
 mod feedback;
 pub mod flows;
 mod forecast;
+mod ground;
+pub mod hwsim;
 mod kernel;
 mod node;
 mod plan;
@@ -68,9 +70,8 @@ use crate::{LabError, Lateness, Result, Rounds, Timing};
 use bonds::Bonds;
 use bunches::Bunches;
 use engine::Engine;
-use feedback::Readers;
+use ground::Ground;
 use plan::Plan;
-use rustix::event::{EventfdFlags, eventfd};
 
 /// How a lab is run.
 #[derive(Debug, Clone)]
@@ -150,30 +151,7 @@ impl Lab {
     /// # Errors
     /// What the models refuse, with the scenario's key; what the machine cannot do, with the remedy.
     pub fn start(scenario: &Scenario, options: &Options) -> Result<Lab> {
-        if let Some(refused) = run::refused_medium(scenario) {
-            return Err(refused.into());
-        }
-        if let Some(first) = transport::refusals(scenario).into_iter().next() {
-            return Err(first.into());
-        }
-        let mut built = Built::network(scenario, &options.directory)?;
-        hold_interferers(&mut built);
-        let plan = Arc::new(Plan::new(scenario, &built));
-        let site = Site::new()?;
-        let nodes = setup::nodes(&plan, &site)?;
-        let devices = setup::devices(&plan, &nodes)?;
-        let (joins, joining) = std::sync::mpsc::channel();
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let bell = Arc::new(bell.map_err(LabError::kernel("make an eventfd"))?);
-        let readers = Readers::new(joining, Arc::clone(&bell));
-        let keeper = Keeper::start(site.name(), options.timing, |reactor| {
-            Engine::new(reactor, &plan, scenario, &built, devices, readers)
-        })?;
-        let doors = feedback::Server::start(site.name(), feedback::sockets(&plan, &nodes)?, joins, bell)?;
-        setup::configure(&plan, &nodes)?;
-        let (scenario, directory) = (scenario.clone(), options.directory.clone());
-        let (bonds, bunches, timing) = (Bonds::default(), Bunches::default(), options.timing);
-        Ok(Lab { scenario, directory, plan, timing, bunches, bonds, keeper, doors, nodes, site })
+        Ground::lay(scenario, options)?.raise(scenario, options)
     }
 
     /// Starts the scenario's bonds with `program` (the `ropewalk` binary) and waits until each carries a ping.

@@ -84,8 +84,18 @@ impl Run {
         let mut lab = Lab::start(scenario, options)?;
         lab.start_bonds(program)?;
         lab.start_bunches(program)?;
-        let traffic = Traffic::prepare(scenario, &lab)?;
+        Run::over(lab, options)
+    }
+
+    /// A run over a lab whose daemons are there: opens the sockets of all flows.
+    pub(super) fn over(lab: Lab, options: &Options) -> Result<Run> {
+        let traffic = Traffic::prepare(lab.scenario(), &lab)?;
         Ok(Run { traffic, lab, forecast: options.forecast.map(|f| f.load()) })
+    }
+
+    /// How long flows run before figures count.
+    pub(super) fn warmup(&self) -> Duration {
+        self.lab.scenario().warmup
     }
 
     /// Runs it. None: it was interrupted. `progress` is shown how it goes, ten times a second.
@@ -95,14 +105,25 @@ impl Run {
     pub fn finish(
         mut self,
         interrupted: &AtomicBool,
+        progress: impl FnMut(&Moment<'_>),
+    ) -> Result<Option<Report>> {
+        self.go(interrupted, |_| Ok(()), progress)
+    }
+
+    /// The same, and it is there afterwards. `begun` is told the instant of its beginning.
+    pub(super) fn go(
+        &mut self,
+        interrupted: &AtomicBool,
+        begun: impl FnOnce(Instant) -> Result<()>,
         mut progress: impl FnMut(&Moment<'_>),
     ) -> Result<Option<Report>> {
         let scenario = self.lab.scenario().clone();
         let begin = self.lab.begin()?;
+        begun(begin)?;
         self.traffic.begin(begin)?;
         let mut base = self.snapshot()?;
         let mut processors = Idle::now();
-        let mut sampler = Sampler::new(&self, &scenario, &base);
+        let mut sampler = Sampler::new(self, &scenario, &base);
         let (warm, end) = (begin + scenario.warmup, begin + scenario.duration);
         let (mut cold, mut told) = (!scenario.warmup.is_zero(), Duration::ZERO);
         loop {
@@ -118,14 +139,14 @@ impl Run {
                 processors = Idle::now();
             }
             let switch = self.lab.switch_bunches(now.saturating_duration_since(begin))?;
-            sampler.step(&self, begin, now.min(end))?;
+            sampler.step(self, begin, now.min(end))?;
             if now >= end {
                 break;
             }
             let elapsed = now.saturating_duration_since(begin);
             if elapsed >= told {
                 told = elapsed + TELL;
-                progress(&Moment { elapsed, series: &sampler.series, run: &self, base: &base });
+                progress(&Moment { elapsed, series: &sampler.series, run: self, base: &base });
             }
             let due = [end, sampler.next(begin), now + TELL].into_iter().min().unwrap_or(end);
             let due = if cold { due.min(warm) } else { due };

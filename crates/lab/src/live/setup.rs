@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use super::node::Node;
-use super::plan::Plan;
+use super::plan::{Joint, Plan, Port};
 use super::tap;
 use crate::Result;
 use crate::site::Site;
@@ -22,9 +22,10 @@ pub(super) fn nodes(plan: &Plan, site: &Site) -> Result<Vec<Node>> {
     plan.nodes.iter().enumerate().map(node).collect()
 }
 
-/// A device for each interface that is no bridge.
-pub(super) fn devices(plan: &Plan, nodes: &[Node]) -> Result<Vec<Option<File>>> {
-    let device = |port: &super::plan::Port| match port.is_bridge {
+/// A device for each interface that is no bridge; for those on air only if the air is the lab's own.
+pub(super) fn devices(plan: &Plan, nodes: &[Node], has_air: bool) -> Result<Vec<Option<File>>> {
+    let elsewhere = |port: &Port| !has_air && matches!(port.joint, Joint::Radio(_));
+    let device = |port: &Port| match port.is_bridge || elsewhere(port) {
         true => Ok(None),
         false => tap::open(nodes[port.node].namespace(), &port.short).map(Some),
     };

@@ -3,6 +3,7 @@
 //! The keys and the handshake of a network are wpa_supplicant's ([`Supplicant`]).
 
 mod bss;
+mod place;
 mod quality;
 mod scan;
 mod stations;
@@ -11,6 +12,7 @@ mod unmanaged;
 
 pub use bss::Bss;
 pub(crate) use bss::read_any;
+pub use place::{add_interface, move_radio};
 pub use quality::{Loss, Losses};
 pub use scan::{cached, scan};
 pub use stations::{

@@ -3,6 +3,7 @@
 //! The lab itself is `ropewalk-lab`: its daemon holds a scenario up, and the commands here talk to it.
 
 mod controllers;
+mod hwsim;
 mod inside;
 pub(crate) mod machine;
 mod map;
@@ -32,6 +33,8 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// Run a scenario's own flows and events in real time, and print what every flow and station got, as `sim run` does
     Run(run::Run),
+    /// Run a scenario's flows over the kernel's own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them
+    Hwsim(hwsim::Hwsim),
     /// Check whether this machine can run scenario files live
     Check(run::Check),
     /// Start a lab and keep it running
@@ -156,6 +159,7 @@ pub(crate) struct Capture {
 pub(crate) fn run(args: &Lab) -> anyhow::Result<()> {
     match &args.command {
         LabCommand::Run(args) => run::run(args),
+        LabCommand::Hwsim(args) => hwsim::run(args),
         LabCommand::Check(args) => run::check(args),
         LabCommand::Up(args) => up::run(args),
         LabCommand::Down(name) => {

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Run) -> Result<()> {
 }
 
 /// Without root this program becomes itself once more, in namespaces of its own.
-fn again_inside() -> Result<()> {
+pub(super) fn again_inside() -> Result<()> {
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1));
@@ -217,7 +217,7 @@ pub(super) fn refuse(document: &Document, scenario: &Scenario) -> Result<()> {
 }
 
 /// A bar of the scenario's time, which is real time here; nothing is drawn where nobody looks.
-fn bar(scenario: &Scenario) -> ProgressBar {
+pub(super) fn bar(scenario: &Scenario) -> ProgressBar {
     let bar = ProgressBar::new(1000);
     let template =
         format!("{{bar:40}} {{percent}} % of {} s, {{elapsed}} so far", scenario.duration.as_secs_f64());

@@ -152,6 +152,7 @@ impl<T: Clone> Air<T> {
         let (peer, category) = (e.peer as usize, e.category);
         let limit = self.radios[radio].spec.retry_limit;
         let queue = &mut self.peers[peer].tx[category];
+        let limit = queue.limit.unwrap_or(limit);
         queue.tries = queue.tries.saturating_add(1);
         match e.step {
             // A request is repeated until it is answered or the MPDUs behind it expire, as in ns-3: without the answer

@@ -29,6 +29,7 @@ mod reorder;
 mod respond;
 mod station;
 mod switch;
+pub(crate) mod told;
 mod transmit;
 mod turns;
 

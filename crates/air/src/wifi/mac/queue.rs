@@ -61,6 +61,8 @@ pub(crate) struct TxQueue<T> {
     pub(crate) chain: Option<(RateChain, TxReport)>,
     /// Transmissions under this chain.
     pub(crate) tries: u32,
+    /// How often the frame at hand is sent before it is given up; none: as the radio has it.
+    pub(crate) limit: Option<u8>,
     /// It stands in its radio's list of queues with something to send.
     pub(crate) listed: bool,
     /// Airtime that it may still use before others have their turn, ns; below zero: what it has
@@ -79,6 +81,7 @@ impl<T> Default for TxQueue<T> {
             bar_tries: 0,
             chain: None,
             tries: 0,
+            limit: None,
             listed: false,
             deficit_ns: 0,
         }

@@ -77,6 +77,19 @@ impl RateChain {
         RateChain { stages: [stage; MAX_STAGES], len: 1, probe: false }
     }
 
+    /// These stages, the first four; none if there are none.
+    pub fn of(stages: &[Stage]) -> Option<RateChain> {
+        let first = stages.first()?;
+        let mut chain = RateChain::single(first.rate, first.tries);
+        chain.stages[0].rts = first.rts;
+        Some(stages[1..].iter().fold(chain, |chain, stage| chain.then(*stage)))
+    }
+
+    /// Transmissions in all.
+    pub fn tries(&self) -> u32 {
+        self.stages().iter().map(|stage| u32::from(stage.tries)).sum()
+    }
+
     /// One more stage behind the others; ignored when the chain is full.
     pub fn then(mut self, stage: Stage) -> RateChain {
         if let Some(place) = self.stages.get_mut(usize::from(self.len)) {

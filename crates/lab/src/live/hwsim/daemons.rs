@@ -1,0 +1,201 @@
+//! hostapd for each access point, wpa_supplicant for each station: their files, and the wait for them.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ropewalk_scenario::Scenario;
+use ropewalk_scenario::file::{Interface, Mode, Radio, Standard};
+use ropewalk_scenario::wifi;
+
+use crate::live::ground::Ground;
+use crate::{LabError, Namespace, Process, Result};
+
+/// How often interfaces are looked at while they come up.
+const LOOK: Duration = Duration::from_millis(200);
+/// How much of a daemon's log an error shows, bytes.
+const SHOWN: usize = 2000;
+/// A time unit (802.11-2020, 3.1), ns.
+const TU_NS: u128 = 1_024_000;
+
+/// The daemons. They end with it.
+pub(super) struct Daemons {
+    _processes: Vec<Process>,
+    /// Stations that are with nobody, `node:interface`.
+    pub(super) unjoined: Vec<String>,
+}
+
+/// A daemon that was started.
+struct Started {
+    interface: String,
+    device: String,
+    namespace: Namespace,
+    log: PathBuf,
+}
+
+impl Daemons {
+    /// Starts all of them: access points first, which must come up within `patience`, then stations, which may.
+    pub(super) fn start(
+        scenario: &Scenario,
+        ground: &Ground,
+        patience: Duration,
+        interrupted: &AtomicBool,
+    ) -> Result<Daemons> {
+        let mut processes = Vec::new();
+        for access_point in start_all(scenario, ground, Mode::Ap, &mut processes)? {
+            if !await_up(&access_point, Instant::now() + patience, interrupted)? {
+                return Err(LabError::Daemon {
+                    interface: access_point.interface,
+                    waited: patience,
+                    program: "hostapd",
+                    said: tail(&access_point.log),
+                });
+            }
+        }
+        let stations = start_all(scenario, ground, Mode::Station, &mut processes)?;
+        let (until, mut unjoined) = (Instant::now() + patience, Vec::new());
+        for station in stations {
+            if !await_up(&station, until, interrupted)? {
+                tracing::debug!("{} is with nobody: {}", station.interface, tail(&station.log));
+                unjoined.push(station.interface);
+            }
+        }
+        Ok(Daemons { _processes: processes, unjoined })
+    }
+}
+
+fn start_all(
+    scenario: &Scenario,
+    ground: &Ground,
+    mode: Mode,
+    processes: &mut Vec<Process>,
+) -> Result<Vec<Started>> {
+    let mut all = Vec::new();
+    for (node, spec) in &scenario.node {
+        for (device, interface) in spec.interface.iter().filter(|(_, i)| i.mode == Some(mode)) {
+            let Some(radio) = interface.radio.as_ref().and_then(|name| spec.radio.get(name)) else {
+                continue;
+            };
+            let Some(place) = ground.nodes.iter().find(|n| n.name() == node) else { continue };
+            let (namespace, logs) = (place.namespace().clone(), ground.site.logs());
+            let stem = format!("{}-{}", namespace.label(), device);
+            let log = logs.join(format!("{stem}.log"));
+            let text = match mode {
+                Mode::Ap => access_point(device, interface, radio),
+                _ => station(interface, radio),
+            };
+            let file = logs.join(format!("{stem}.conf"));
+            fs::write(&file, text).map_err(LabError::kernel(format!("write {}", file.display())))?;
+            let process = match mode {
+                Mode::Ap => {
+                    let words: [&OsStr; 3] = ["-f".as_ref(), log.as_os_str(), file.as_os_str()];
+                    namespace.start("hostapd", words)?
+                }
+                _ => {
+                    let [file, log] = [file.as_os_str(), log.as_os_str()];
+                    let words: [&OsStr; 6] =
+                        ["-i".as_ref(), device.as_ref(), "-c".as_ref(), file, "-f".as_ref(), log];
+                    namespace.start("wpa_supplicant", words)?
+                }
+            };
+            processes.push(process);
+            all.push(Started {
+                interface: format!("{node}:{device}"),
+                device: device.clone(),
+                namespace,
+                log,
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Waits until the kernel says that frames pass: an access point sends beacons, a station is with one.
+fn await_up(started: &Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
+    loop {
+        let said = started.namespace.exec("ip", ["-o", "link", "show", "dev", &started.device])?;
+        if String::from_utf8_lossy(&said.stdout).contains(" state UP ") {
+            return Ok(true);
+        }
+        if Instant::now() >= until || interrupted.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// hostapd's file of an open network without QoS, which 802.11a, b and g have not.
+fn access_point(device: &str, interface: &Interface, radio: &Radio) -> String {
+    let (mode, rates, basic) = match radio.standard {
+        Standard::B => ("b", "10 20 55 110", "10 20 55 110"),
+        Standard::A => ("a", "60 90 120 180 240 360 480 540", "60 120 240"),
+        _ => ("g", "60 90 120 180 240 360 480 540", "60 120 240"),
+    };
+    let beacon = (interface.beacon_interval.as_nanos() / TU_NS).max(15);
+    format!(
+        "interface={device}\ndriver=nl80211\nssid2={}\nhw_mode={mode}\nchannel={}\nbeacon_int={beacon}\n\
+         supported_rates={rates}\nbasic_rates={basic}\nwmm_enabled=0\nieee80211n=0\nauth_algs=1\n",
+        hex(interface.ssid.as_deref().unwrap_or_default()),
+        radio.channel
+    )
+}
+
+/// wpa_supplicant's file: it looks for its network on its radio's channel only, as the scenario's stations do.
+fn station(interface: &Interface, radio: &Radio) -> String {
+    let mhz = megahertz(radio);
+    format!(
+        "network={{\n  ssid={}\n  key_mgmt=NONE\n  scan_freq={mhz}\n  freq_list={mhz}\n}}\n",
+        hex(interface.ssid.as_deref().unwrap_or_default())
+    )
+}
+
+/// The centre of a radio's channel, MHz.
+fn megahertz(radio: &Radio) -> u32 {
+    let number = u32::from(radio.channel);
+    match wifi::CHANNELS_2_4.contains(&radio.channel) {
+        true => 2407 + 5 * number,
+        false => 5000 + 5 * number,
+    }
+}
+
+/// A name in either daemon's form for any bytes.
+fn hex(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn tail(log: &Path) -> String {
+    let text = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
+    let from = text.len().saturating_sub(SHOWN);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text[from..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::hwsim::refuse::tests::{CELL, scenario};
+
+    #[test]
+    fn files_say_what_the_scenario_says_and_a_name_cannot_add_lines() {
+        let text = CELL
+            .replace("ssid = \"x\"", "ssid = \"x\\n}\"")
+            .replace("11g\", channel = 6", "11a\", channel = 36");
+        let scenario = scenario(&text);
+        let [ap, sta] = ["ap", "sta"].map(|n| &scenario.node[n]);
+        let file = access_point("wlan0", &ap.interface["wlan0"], &ap.radio["r"]);
+        for line in
+            ["interface=wlan0", "ssid2=780a7d", "hw_mode=a", "channel=36", "beacon_int=100", "wmm_enabled=0"]
+        {
+            assert!(file.lines().any(|l| l == line), "{line} in\n{file}");
+        }
+        let file = station(&sta.interface["wlan0"], &sta.radio["r"]);
+        assert!(file.contains("ssid=780a7d\n") && file.contains("freq_list=5180\n"), "{file}");
+        assert_eq!(file.lines().filter(|l| l.trim() == "}").count(), 1);
+    }
+}

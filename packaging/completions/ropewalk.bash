@@ -139,6 +139,9 @@ _ropewalk() {
             ropewalk__subcmd__ap__subcmd__help,invite)
                 cmd="ropewalk__subcmd__ap__subcmd__help__subcmd__invite"
                 ;;
+            ropewalk__subcmd__bunch,accounts)
+                cmd="ropewalk__subcmd__bunch__subcmd__accounts"
+                ;;
             ropewalk__subcmd__bunch,ap)
                 cmd="ropewalk__subcmd__bunch__subcmd__ap"
                 ;;
@@ -162,6 +165,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__bunch,top)
                 cmd="ropewalk__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__accounts,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__accounts,verify)
+                cmd="ropewalk__subcmd__bunch__subcmd__accounts__subcmd__verify"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help,help)
+                cmd="ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help,verify)
+                cmd="ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__verify"
                 ;;
             ropewalk__subcmd__bunch__subcmd__harvest,help)
                 cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help"
@@ -187,6 +202,9 @@ _ropewalk() {
             ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help,trace)
                 cmd="ropewalk__subcmd__bunch__subcmd__harvest__subcmd__help__subcmd__trace"
                 ;;
+            ropewalk__subcmd__bunch__subcmd__help,accounts)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts"
+                ;;
             ropewalk__subcmd__bunch__subcmd__help,ap)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__ap"
                 ;;
@@ -210,6 +228,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__bunch__subcmd__help,top)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__top"
+                ;;
+            ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts,verify)
+                cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts__subcmd__verify"
                 ;;
             ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest,record)
                 cmd="ropewalk__subcmd__bunch__subcmd__help__subcmd__harvest__subcmd__record"
@@ -406,6 +427,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__ap,invite)
                 cmd="ropewalk__subcmd__help__subcmd__ap__subcmd__invite"
                 ;;
+            ropewalk__subcmd__help__subcmd__bunch,accounts)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts"
+                ;;
             ropewalk__subcmd__help__subcmd__bunch,ap)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__ap"
                 ;;
@@ -426,6 +450,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__bunch,top)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__top"
+                ;;
+            ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts,verify)
+                cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts__subcmd__verify"
                 ;;
             ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest,record)
                 cmd="ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest__subcmd__record"
@@ -474,6 +501,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__help__subcmd__lab,exec)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__exec"
+                ;;
+            ropewalk__subcmd__help__subcmd__lab,hwsim)
+                cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__hwsim"
                 ;;
             ropewalk__subcmd__help__subcmd__lab,machine)
                 cmd="ropewalk__subcmd__help__subcmd__lab__subcmd__machine"
@@ -580,6 +610,9 @@ _ropewalk() {
             ropewalk__subcmd__lab,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help"
                 ;;
+            ropewalk__subcmd__lab,hwsim)
+                cmd="ropewalk__subcmd__lab__subcmd__hwsim"
+                ;;
             ropewalk__subcmd__lab,machine)
                 cmd="ropewalk__subcmd__lab__subcmd__machine"
                 ;;
@@ -618,6 +651,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__lab__subcmd__help,help)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__lab__subcmd__help,hwsim)
+                cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__hwsim"
                 ;;
             ropewalk__subcmd__lab__subcmd__help,machine)
                 cmd="ropewalk__subcmd__lab__subcmd__help__subcmd__machine"
@@ -973,7 +1009,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch)
-            opts="-h --help gateway invite ap status top harvest revoke help"
+            opts="-h --help gateway invite ap status top accounts harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -986,8 +1022,90 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__bunch__subcmd__accounts)
+            opts="-h --state --json --help verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help)
+            opts="verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__accounts__subcmd__verify)
+            opts="-h --gateway --contributor --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --gateway)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --contributor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --log --log-format --metrics --help"
+            opts="-h --token-file --state --uplink --uplink-rate --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --account-every --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1042,6 +1160,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --report-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --account-every)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1301,8 +1423,36 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__help)
-            opts="gateway invite ap status top harvest revoke help"
+            opts="gateway invite ap status top accounts harvest revoke help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts)
+            opts="verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1781,13 +1931,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__exit__subcmd__list)
-            opts="-h --state --json --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1799,13 +1965,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__exit__subcmd__remove)
-            opts="-h --group --state --help"
+            opts="-h --group --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1817,13 +1999,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__exit__subcmd__set)
-            opts="-h --group --global6 --state --help"
+            opts="-h --group --global6 --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1871,7 +2069,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__forward__subcmd__add)
-            opts="-h --to --masquerade --state --help tcp udp"
+            opts="-h --to --masquerade --state --store --store-ca --store-cert --store-key --help tcp udp"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1882,6 +2080,22 @@ _ropewalk() {
                     return 0
                     ;;
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1963,13 +2177,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__forward__subcmd__list)
-            opts="-h --state --json --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1981,13 +2211,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__forward__subcmd__remove)
-            opts="-h --state --help tcp udp"
+            opts="-h --state --store --store-ca --store-cert --store-key --help tcp udp"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2013,13 +2259,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__group__subcmd__add)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2101,13 +2363,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__group__subcmd__list)
-            opts="-h --state --json --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2119,13 +2397,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__group__subcmd__remove)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2193,8 +2487,36 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__bunch)
-            opts="gateway invite ap status top harvest revoke"
+            opts="gateway invite ap status top accounts harvest revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts)
+            opts="verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2641,7 +2963,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab)
-            opts="run check up down shell exec map set top radio capture machine"
+            opts="run hwsim check up down shell exec map set top radio capture machine"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2697,6 +3019,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__lab__subcmd__exec)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__lab__subcmd__hwsim)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3463,7 +3799,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab)
-            opts="-h --help run check up down shell exec map set top radio capture machine help"
+            opts="-h --help run hwsim check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3557,7 +3893,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help)
-            opts="run check up down shell exec map set top radio capture machine help"
+            opts="run hwsim check up down shell exec map set top radio capture machine help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3627,6 +3963,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__lab__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__lab__subcmd__help__subcmd__hwsim)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3745,6 +4095,36 @@ _ropewalk() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__lab__subcmd__hwsim)
+            opts="-h --seed --set --join --out --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --join)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3997,13 +4377,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__limit__subcmd__list)
-            opts="-h --state --json --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4015,13 +4411,29 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__limit__subcmd__remove)
-            opts="-h --state --help"
+            opts="-h --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4033,7 +4445,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__limit__subcmd__set)
-            opts="-h --down --up --state --help"
+            opts="-h --down --up --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4048,6 +4460,22 @@ _ropewalk() {
                     return 0
                     ;;
                 --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4897,7 +5325,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam)
-            opts="-h --config --radio --interface --networks --state --log --log-format --metrics --help scan status top help"
+            opts="-h --config --radio --interface --networks --state --log --log-format --monitor --metrics --help scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4929,6 +5357,10 @@ _ropewalk() {
                     ;;
                 --log-format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --monitor)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --metrics)
@@ -5675,7 +6107,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__web)
-            opts="-h --state --listen --socket --help"
+            opts="-h --state --listen --socket --no-link --link --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

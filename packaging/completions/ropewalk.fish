@@ -139,6 +139,8 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -s h -l help -
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l listen -d 'Address of the page, on this machine only' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l socket -d 'Serve the page at this unix socket instead, which only this user can open' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l no-link -d 'Print no link when the page starts, for a service whose output goes into a log'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l link -d 'Print a link to the page that runs with this state directory, and serve none'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
@@ -214,11 +216,23 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and not __fis
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and not __fish_seen_subcommand_from add remove list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l to -d 'Port of the device [default: the same]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -l masquerade -d 'Show the device the gateway\'s inner address as the visitor\'s: needed where the device does not route everything through the bond'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand forward; and __fish_seen_subcommand_from help" -f -a "add" -d 'Forward a port of the gateway to a device'
@@ -231,10 +245,22 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and not __fish_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and not __fish_seen_subcommand_from add remove list help" -f -a "list" -d 'List groups'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and not __fish_seen_subcommand_from add remove list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from help" -f -a "add" -d 'Add devices to a group, whose members reach each other'
@@ -249,10 +275,22 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l down -d 'To the device, such as 20Mbit [default: no cap]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l up -d 'From the device, such as 5Mbit [default: no cap]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "set" -d 'Cap a device\'s rates, in place of the cap that it has'
@@ -265,13 +303,25 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and not __fish_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and not __fish_seen_subcommand_from set remove list help" -f -a "list" -d 'List exits'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and not __fish_seen_subcommand_from set remove list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l group -d 'The name is a group\'s: for its members without an exit of their own'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -l global6 -d 'The devices\' IPv6 network (`serve --global6`) is routed to the gateway by this interface: do not translate it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -l group -d 'The name is a group\'s'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and __fish_seen_subcommand_from help" -f -a "set" -d 'Let all that a device sends to other networks leave by an interface, and by no other'
@@ -362,6 +412,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l monitor -d 'Measure packet times at this monitor interface; `auto` makes one on the radio' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "scan" -d 'Show which access points would be joined, and why'
@@ -390,15 +441,16 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l json -d 'Print JSON: one line, and with --watch one each second'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -l watch -d 'Repeat every second until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand link" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "invite" -d 'Create a token that lets one access point in'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "status" -d 'Show the state of the running gateway or access point'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "top" -d 'Watch the running gateway or access point live'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top harvest revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "invite" -d 'Create a token that lets one access point in'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "status" -d 'Show the state of the running gateway or access point'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "accounts" -d 'Show what contributors carried, by records that both ends signed; prove such a record'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and not __fish_seen_subcommand_from gateway invite ap status top accounts harvest revoke help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l listen -d 'TCP address at which access points find it' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l deliver -d 'Uploads leave by this interface only [default: as routes lead]' -r
@@ -440,6 +492,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l memory -d 'Most bytes of packets to hold' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l report-interval -d 'Milliseconds between reports' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l account-every -d 'Seconds between records of what was carried, which both ends sign' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
@@ -451,6 +504,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -l state -d 'State directory of the gateway or access point; it need not run' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -l json -d 'Print JSON'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -f -a "verify" -d 'Prove records by the signatures alone; with files of both ends, find what one of them lacks'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "record" -d 'Write down what an uplink carries, until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "report" -d 'Show how much could have been shared, and for how long'
@@ -467,6 +525,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show the state of the running gateway or access point'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "accounts" -d 'Show what contributors carried, by records that both ends signed; prove such a record'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -527,20 +586,21 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Run a scenario at every point of its sweep'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check scenario files and count the runs of their sweeps'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "check" -d 'Check whether this machine can run scenario files live'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "up" -d 'Start a lab and keep it running'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "down" -d 'Stop a lab'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "shell" -d 'Open a shell in a node'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "exec" -d 'Run a program in a node'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "map" -d 'Show where nodes are and which hear each other'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "set" -d 'Change a running lab: move a station, cut a link, set a radio, start an interferer'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "radio" -d 'Show queues, completions, stations and channel of a node\'s radios'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "capture" -d 'Capture what a radio hears, as pcapng or by a monitor interface'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "machine" -d 'The first process of a machine in virtual time'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run check up down shell exec map set top radio capture machine help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "check" -d 'Check whether this machine can run scenario files live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "up" -d 'Start a lab and keep it running'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "down" -d 'Stop a lab'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "shell" -d 'Open a shell in a node'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "exec" -d 'Run a program in a node'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "map" -d 'Show where nodes are and which hear each other'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "set" -d 'Change a running lab: move a station, cut a link, set a radio, start an interferer'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "top" -d 'Watch stations, radios, paths of bonds and links'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "radio" -d 'Show queues, completions, stations and channel of a node\'s radios'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "capture" -d 'Capture what a radio hears, as pcapng or by a monitor interface'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "machine" -d 'The first process of a machine in virtual time'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
@@ -549,6 +609,12 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a scenario that is too fast for this machine, instead of warning of it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -l virtual -d 'Run it in virtual time: in an emulated machine with a kernel of its own, which a busy host makes slower and not wrong; needs QEMU and no root'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l join -d 'How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l out -d 'Write report.json and a CSV file for each table into this directory; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l json -d 'Print the report as JSON'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from up" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
@@ -578,6 +644,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from machine" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check whether this machine can run scenario files live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "up" -d 'Start a lab and keep it running'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "down" -d 'Stop a lab'
@@ -673,6 +740,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "ap" -d 'Run an access point: it helps the uploads of its home, of its neighbours, or both'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "status" -d 'Show the state of the running gateway or access point'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "top" -d 'Watch the running gateway or access point live'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "accounts" -d 'Show what contributors carried, by records that both ends signed; prove such a record'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from mptcp" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'
@@ -680,6 +748,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "sweep" -d 'Run a scenario at every point of its sweep'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "check" -d 'Check scenario files and count the runs of their sweeps'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "check" -d 'Check whether this machine can run scenario files live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab and keep it running'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "down" -d 'Stop a lab'

@@ -182,6 +182,8 @@ _arguments "${_arguments_options[@]}" : \
 '--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
 '(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
+'--no-link[Print no link when the page starts, for a service whose output goes into a log]' \
+'(--listen --socket --no-link)--link[Print a link to the page that runs with this state directory, and serve none]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -351,6 +353,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--to=[Port of the device \[default\: the same\]]:PORT:_default' \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--masquerade[Show the device the gateway'\''s inner address as the visitor'\''s\: needed where the device does not route everything through the bond]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -362,6 +368,10 @@ _arguments "${_arguments_options[@]}" : \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':protocol -- Protocol:(tcp udp)' \
@@ -371,6 +381,10 @@ _arguments "${_arguments_options[@]}" : \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -429,6 +443,10 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':group -- Name of the group; made if it is not there:_default' \
@@ -438,6 +456,10 @@ _arguments "${_arguments_options[@]}" : \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':group -- Name of the group:_default' \
@@ -447,6 +469,10 @@ _arguments "${_arguments_options[@]}" : \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -507,6 +533,10 @@ _arguments "${_arguments_options[@]}" : \
 '--down=[To the device, such as 20Mbit \[default\: no cap\]]:RATE:_default' \
 '--up=[From the device, such as 5Mbit \[default\: no cap\]]:RATE:_default' \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':client -- Name of the device:_default' \
@@ -515,6 +545,10 @@ _arguments "${_arguments_options[@]}" : \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':client -- Name of the device:_default' \
@@ -523,6 +557,10 @@ _arguments "${_arguments_options[@]}" : \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -581,6 +619,10 @@ _arguments "${_arguments_options[@]}" : \
             (set)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--group[The name is a group'\''s\: for its members without an exit of their own]' \
 '--global6[The devices'\'' IPv6 network (\`serve --global6\`) is routed to the gateway by this interface\: do not translate it]' \
 '-h[Print help]' \
@@ -592,6 +634,10 @@ _arguments "${_arguments_options[@]}" : \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--group[The name is a group'\''s]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -601,6 +647,10 @@ _arguments "${_arguments_options[@]}" : \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
 '--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -867,6 +917,7 @@ _arguments "${_arguments_options[@]}" : \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
+'--monitor=[Measure packet times at this monitor interface; \`auto\` makes one on the radio]:IFACE:_default' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1023,6 +1074,7 @@ scheduled\:"When somebody is told to forward it, as the paper has it\: acknowled
 '--memory=[Most bytes of packets to hold]:AMOUNT:_default' \
 '--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
 '--report-interval=[Milliseconds between reports]:MS:_default' \
+'--account-every=[Seconds between records of what was carried, which both ends sign]:SECONDS:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
@@ -1047,6 +1099,60 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
+;;
+(accounts)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the gateway or access point; it need not run]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_ropewalk__subcmd__bunch__subcmd__accounts_commands" \
+"*::: :->accounts" \
+&& ret=0
+
+    case $state in
+    (accounts)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-accounts-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+'--gateway=[The gateway has to have signed with this key]:KEY:_default' \
+'--contributor=[The contributor has to have signed with this key]:KEY:_default' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::files -- Files as `ropewalk bunch accounts` names them:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-accounts-help-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (harvest)
 _arguments "${_arguments_options[@]}" : \
@@ -1173,6 +1279,26 @@ _arguments "${_arguments_options[@]}" : \
 (top)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(accounts)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts_commands" \
+"*::: :->accounts" \
+&& ret=0
+
+    case $state in
+    (accounts)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-bunch-help-accounts-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (harvest)
 _arguments "${_arguments_options[@]}" : \
@@ -1506,6 +1632,18 @@ _arguments "${_arguments_options[@]}" : \
 ':file -- The scenario file (TOML):_files' \
 && ret=0
 ;;
+(hwsim)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
+'*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
+'--join=[How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report]:SECONDS:_default' \
+'--out=[Write report.json and a CSV file for each table into this directory; made if it is not there]:DIR:_files' \
+'--json[Print the report as JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The scenario file (TOML):_files' \
+&& ret=0
+;;
 (check)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -1614,6 +1752,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:ropewalk-lab-help-command-$line[1]:"
         case $line[1] in
             (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(hwsim)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2073,6 +2215,26 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(accounts)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts_commands" \
+"*::: :->accounts" \
+&& ret=0
+
+    case $state in
+    (accounts)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-bunch-accounts-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (harvest)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__help__subcmd__bunch__subcmd__harvest_commands" \
@@ -2202,6 +2364,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:ropewalk-help-lab-command-$line[1]:"
         case $line[1] in
             (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(hwsim)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2373,11 +2539,43 @@ _ropewalk__subcmd__bunch_commands() {
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
 'top:Watch the running gateway or access point live' \
+'accounts:Show what contributors carried, by records that both ends signed; prove such a record' \
 'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk bunch commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__accounts_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__accounts_commands() {
+    local commands; commands=(
+'verify:Prove records by the signatures alone; with files of both ends, find what one of them lacks' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch accounts commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help_commands() {
+    local commands; commands=(
+'verify:Prove records by the signatures alone; with files of both ends, find what one of them lacks' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk bunch accounts help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch accounts help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__verify_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch accounts help verify commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__verify_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__accounts__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch accounts verify commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__bunch__subcmd__ap_commands] )) ||
 _ropewalk__subcmd__bunch__subcmd__ap_commands() {
@@ -2452,11 +2650,24 @@ _ropewalk__subcmd__bunch__subcmd__help_commands() {
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
 'top:Watch the running gateway or access point live' \
+'accounts:Show what contributors carried, by records that both ends signed; prove such a record' \
 'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk bunch help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts_commands() {
+    local commands; commands=(
+'verify:Prove records by the signatures alone; with files of both ends, find what one of them lacks' \
+    )
+    _describe -t commands 'ropewalk bunch help accounts commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts__subcmd__verify_commands] )) ||
+_ropewalk__subcmd__bunch__subcmd__help__subcmd__accounts__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk bunch help accounts verify commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands] )) ||
 _ropewalk__subcmd__bunch__subcmd__help__subcmd__ap_commands() {
@@ -2805,10 +3016,23 @@ _ropewalk__subcmd__help__subcmd__bunch_commands() {
 'ap:Run an access point\: it helps the uploads of its home, of its neighbours, or both' \
 'status:Show the state of the running gateway or access point' \
 'top:Watch the running gateway or access point live' \
+'accounts:Show what contributors carried, by records that both ends signed; prove such a record' \
 'harvest:See how much of an uplink nobody uses, and for how long' \
 'revoke:Remove an access point\: end its tunnel and keep it out' \
     )
     _describe -t commands 'ropewalk help bunch commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts_commands() {
+    local commands; commands=(
+'verify:Prove records by the signatures alone; with files of both ends, find what one of them lacks' \
+    )
+    _describe -t commands 'ropewalk help bunch accounts commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts__subcmd__verify_commands] )) ||
+_ropewalk__subcmd__help__subcmd__bunch__subcmd__accounts__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help bunch accounts verify commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands] )) ||
 _ropewalk__subcmd__help__subcmd__bunch__subcmd__ap_commands() {
@@ -2985,6 +3209,7 @@ _ropewalk__subcmd__help__subcmd__invite_commands() {
 _ropewalk__subcmd__help__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \
@@ -3018,6 +3243,11 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__down_commands() {
 _ropewalk__subcmd__help__subcmd__lab__subcmd__exec_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help lab exec commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__hwsim_commands] )) ||
+_ropewalk__subcmd__help__subcmd__lab__subcmd__hwsim_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help lab hwsim commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__lab__subcmd__machine_commands] )) ||
 _ropewalk__subcmd__help__subcmd__lab__subcmd__machine_commands() {
@@ -3313,6 +3543,7 @@ _ropewalk__subcmd__invite_commands() {
 _ropewalk__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \
@@ -3352,6 +3583,7 @@ _ropewalk__subcmd__lab__subcmd__exec_commands() {
 _ropewalk__subcmd__lab__subcmd__help_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \
@@ -3392,6 +3624,11 @@ _ropewalk__subcmd__lab__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab help help commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__hwsim_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__help__subcmd__hwsim_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab help hwsim commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__lab__subcmd__help__subcmd__machine_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__help__subcmd__machine_commands() {
     local commands; commands=()
@@ -3431,6 +3668,11 @@ _ropewalk__subcmd__lab__subcmd__help__subcmd__top_commands() {
 _ropewalk__subcmd__lab__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk lab help up commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__lab__subcmd__hwsim_commands] )) ||
+_ropewalk__subcmd__lab__subcmd__hwsim_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk lab hwsim commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__lab__subcmd__machine_commands] )) ||
 _ropewalk__subcmd__lab__subcmd__machine_commands() {

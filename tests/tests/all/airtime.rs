@@ -127,7 +127,8 @@ fn a_better_path_that_dies_is_replaced_as_soon_as_ever() {
 #[test]
 fn a_path_that_rests_stays_known_and_the_status_says_so() {
     let mut p = pair(Config::default());
-    let told = ([3000, 650], [6, 6]);
+    // Multiples of the wire's unit.
+    let told = ([3000, 648], [6, 6]);
     flood(&mut p, End::Gateway, ms(6000), Some(told));
     for engine in [&p.client, &p.gateway] {
         let status = engine.status(p.now);

@@ -315,7 +315,7 @@ mod tests {
         assert!(timeline.entries().iter().all(|e| !e.lasts) && timeline.outages.is_empty());
         let why = "packets of 1280 bytes do not pass by UDP".into();
         let what = What::Carrier { name: "wan2".into(), carrier: "tls".into(), why };
-        timeline.take(&[Happened { seq: 25, at_ns: 0, what }], false, wall);
+        timeline.take(&[Happened { seq: 25, at_ns: 2_500_000_000, what }], false, wall);
         assert_eq!(texts(&timeline)[0], "wan2 goes by TLS: packets of 1280 bytes do not pass by UDP");
         timeline.take(&[state(30, "wan2", "active")], false, wall);
         assert_eq!(texts(&timeline)[0], "wan2 works");

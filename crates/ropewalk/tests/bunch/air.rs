@@ -77,7 +77,7 @@ fn a_neighbour_that_overhears_carries_its_part_and_one_that_does_not_carries_not
     assert!(told.iter().any(|c| c["name"] == "anna" && c["hears_cells"] == 1), "{told:?}");
     in_time("nobody holds what was delivered", || net.status("anna")["held_bytes"] == 0);
     let (code, out, err) = ropewalk(&["bunch", "status", "--state", &net.states.of("anna")]);
-    assert!(code == 0 && out.contains("overhears on mon0: 1 cells"), "{out}{err}");
+    assert!(code == 0 && out.contains("overhears on mon0: 1 cell,"), "{out}{err}");
 
     goes_deaf(&net);
 }

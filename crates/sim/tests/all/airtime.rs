@@ -42,14 +42,14 @@ fn a_gateway_that_knows_leaves_the_air_to_the_better_access_point() {
 #[test]
 fn the_worse_access_point_has_what_a_bottleneck_behind_the_better_one_leaves() {
     let (none, told) = (goodput(3000, "10Mbit/s", ""), goodput(3000, "10Mbit/s", TELLS));
-    // 10 Mbit/s take 0.42 of the air and bring 9.2; in the rest the other carries 2.1. Without the word it takes four turns of five.
-    assert!(told > 10.0 && none < 8.0, "{told} {none}");
+    // 10 Mbit/s take 0.42 of the air and bring 9.2; in the rest the other could carry 2.1. Without the word it takes four turns of five.
+    assert!(told > 9.4 && none < 0.6 * told, "{told} {none}");
 }
 
 #[test]
 fn access_points_that_are_alike_are_used_as_ever() {
     let (none, told) = (goodput(500, "1Gbit/s", ""), goodput(500, "1Gbit/s", TELLS));
-    assert!((told / none - 1.0).abs() < 0.03, "{none} {told}");
+    assert!((told / none - 1.0).abs() < 0.06, "{none} {told}");
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn settings_that_would_do_nothing_are_refused() {
     assert!(error.to_string().contains("node.client.roam"), "{error}");
 }
 
-/// 802.11g: the first access point is 18 m away and slow, the second is 3 m away.
-fn on_air(paths: &str, more: &str) -> f64 {
+/// 802.11g: the first access point is so many metres away, and slower the farther it is; the second is 3 m away.
+fn on_air(metres: u32, paths: &str, more: &str) -> f64 {
     let radio = "radio.r0 = { standard = \"11g\", channel = 6, tx-power = \"8dBm\" }";
     let ap = |n: u32, x: u32| {
         format!(
@@ -87,7 +87,7 @@ fn on_air(paths: &str, more: &str) -> f64 {
          interface.wlan2 = {{ radio = \"r0\", mode = \"station\", ssid = \"2\" }}\n\
          [bond.rw0]\nclient = \"client\"\ngateway = \"server\"\npaths = {paths}\n{more}\
          [[flow]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"server:rw0\"\nto = \"client:rw0\"\n",
-        ap(1, 18),
+        ap(1, metres),
         ap(2, 3)
     );
     flow(&run(&text), "f").goodput_mbps
@@ -96,6 +96,10 @@ fn on_air(paths: &str, more: &str) -> f64 {
 #[test]
 fn what_a_client_measures_on_802_11_does_the_same() {
     let both = "[\"wlan1\", \"wlan2\"]";
-    let (none, told, alone) = (on_air(both, ""), on_air(both, TELLS), on_air("[\"wlan2\"]", ""));
-    assert!(told > 0.9 * alone && none < 0.9 * told, "{told} of {alone}, {none} without the word");
+    let alone = on_air(15, "[\"wlan2\"]", "");
+    let (none, told) = (on_air(15, both, ""), on_air(15, both, TELLS));
+    assert!(told > 0.95 * alone && none < 0.85 * told, "{told} of {alone}, {none} without the word");
+    // The null case: the first is out of reach, and there is nothing to leave to anybody.
+    let (none, told) = (on_air(18, both, ""), on_air(18, both, TELLS));
+    assert!((told / none - 1.0).abs() < 0.01, "{told} {none}");
 }

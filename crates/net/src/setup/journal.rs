@@ -190,6 +190,11 @@ impl Journal {
         self.close()
     }
 
+    /// Ends as in a process that is killed: nothing is taken back, and the next start finds it all.
+    pub fn abandon(mut self) {
+        self.closed = true;
+    }
+
     fn close(&mut self) -> Result<(), SetupError> {
         self.closed = true;
         if !self.changes.is_empty() {

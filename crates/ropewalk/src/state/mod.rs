@@ -194,7 +194,6 @@ impl StateDir {
     }
 
     /// Whose the directory is.
-    #[cfg(feature = "web")]
     pub(crate) fn owner(&self) -> anyhow::Result<u32> {
         Ok(rustix::fs::fstat(&*self.dir)?.st_uid)
     }

@@ -99,6 +99,7 @@ impl World {
 
 #[test]
 fn what_is_granted_is_where_the_client_is_and_nowhere_else() {
+    let _alone = alone();
     if !can() {
         return;
     }

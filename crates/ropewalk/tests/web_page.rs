@@ -89,7 +89,7 @@ fn is_accessible(browser: &mut Browser, what: &str) {
 /// In light, dark and on a phone.
 fn is_accessible_everywhere(browser: &mut Browser, what: &str) {
     for (width, height, scheme) in
-        [(1200, 900, "light"), (1090, 900, "dark"), (375, 800, "light"), (320, 700, "dark")]
+        [(1200, 900, "light"), (1160, 900, "dark"), (375, 800, "light"), (320, 700, "dark")]
     {
         browser.look(width, height, scheme);
         browser.wait_for(&format!("innerWidth === {width}"));

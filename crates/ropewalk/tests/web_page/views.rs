@@ -15,7 +15,7 @@ fn submit(browser: &mut Browser) {
 }
 
 fn text_of(id: &str, what: &str) -> String {
-    format!("document.getElementById('{id}').textContent.includes({what:?})")
+    format!("document.getElementById('{id}')?.textContent.includes({what:?})")
 }
 
 /// A quota, a cap and a forward, set and taken away by hand at a gateway whose client is `alice`.

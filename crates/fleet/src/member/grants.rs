@@ -166,10 +166,16 @@ mod tests {
         apply(&mut copy, "usage/alice/g", r#"{"from_client":1,"to_client":2}"#, 4, false);
         assert!(!is_new(&copy), "what is used is no grant");
         apply(&mut copy, "grant/alice", "{", 5, false);
-        assert!(granted(&copy).is_empty() && is_new(&copy) && copy.odd().count() == 1);
+        assert!(is_new(&copy) && copy.odd().count() == 1);
+        let exit = |copy: &Copy| copy.granted_after(None).find_map(|(_, grants)| grants.exit.clone());
+        assert_eq!(exit(&copy).as_deref(), Some("damaged-record"), "she leaves by nothing");
+        apply(&mut copy, "exit/home", "{", 5, false);
+        assert!(copy.group_exits().all(|(_, exit)| exit.interface == "damaged-record"));
+        assert!(is_new(&copy) && copy.group_exits().count() == 1 && copy.odd().count() == 2);
         apply(&mut copy, "grant/alice", r#"{"exit":"wan2"}"#, 6, false);
         apply(&mut copy, "exit/home", r#"{"interface":"wan3"}"#, 7, false);
-        assert!(granted(&copy) == ["alice"] && is_new(&copy) && copy.group_exits().count() == 1);
+        assert!(granted(&copy) == ["alice"] && is_new(&copy) && copy.odd().count() == 0);
+        assert_eq!(exit(&copy).as_deref(), Some("wan2"));
         assert_eq!(copy.granted_after(Some("alice")).count(), 0);
         apply(&mut copy, "client/alice", &client(true), 8, false);
         assert!(granted(&copy).is_empty() && is_new(&copy), "though the record were left behind");

@@ -1,4 +1,4 @@
-//! The way to IPv4 from networks that have IPv6 alone: NAT64, and how its prefix is found
+//! How IPv4 is reached from networks that have IPv6 alone: NAT64, and how its prefix is found
 //! (RFC 7050: the network's name servers are asked for IPv6 addresses of a name that has none).
 
 use crate::dns;
@@ -95,7 +95,7 @@ pub fn discover(interface: &str) -> Option<Vec<Prefix>> {
 
 /// Where datagrams to `to` go by an interface: there, or where its network translates; `None` if
 /// it does not lead there.
-pub fn way(link: &Link, prefixes: &[Prefix], to: SocketAddr) -> Option<SocketAddr> {
+pub fn reached_as(link: &Link, prefixes: &[Prefix], to: SocketAddr) -> Option<SocketAddr> {
     let leads =
         |to: &SocketAddr| link.speaks(to.ip()) && matches!(route_via(link.index, to.ip()), Ok(Some(_)));
     let translated = prefixes.iter().filter_map(|prefix| match to.ip() {

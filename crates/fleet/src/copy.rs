@@ -338,12 +338,16 @@ impl Copy {
         self.quotas.keys().filter_map(move |client| self.account(client, today, None))
     }
 
-    /// What clients are granted that may come in, the first ones by name after this one.
-    pub(crate) fn granted_after(&self, name: Option<&str>) -> impl Iterator<Item = (&str, &ClientGrants)> {
+    /// What is granted, the first ones by name after this one, and to which client; `None` where
+    /// none of that name may come in.
+    pub(crate) fn granted_after(
+        &self,
+        name: Option<&str>,
+    ) -> impl Iterator<Item = (&str, &ClientGrants, Option<&ClientRecord>)> {
         let all = self.grants.range::<str, _>(after(name));
-        all.filter_map(move |(name, held)| {
-            self.client(name).filter(|client| !client.revoked)?;
-            Some((name.as_str(), &held.what))
+        all.map(|(name, held)| {
+            let client = self.client(name).filter(|client| !client.revoked);
+            (name.as_str(), &held.what, client)
         })
     }
 
@@ -454,7 +458,7 @@ fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
 pub(crate) fn parse<T: DeserializeOwned>(kv: &KeyValue) -> Option<T> {
     let parsed = serde_json::from_slice(&kv.value);
     if let Err(error) = &parsed {
-        tracing::warn!(key = kv.key, %error, "a record of the store cannot be read: it counts as missing");
+        tracing::warn!(key = kv.key, %error, "a record of the store cannot be read");
     }
     parsed.ok()
 }

@@ -50,8 +50,8 @@ impl Prefix {
         Some(octets.into())
     }
 
-    /// The prefix of an answer about [`NAME`]; `None` where none of its addresses is in it, where it
-    /// may be at two places (RFC 7050 §3), or where no router forwards its addresses.
+    /// The prefix of an answer about [`NAME`]; `None` where none of its addresses is in it, where
+    /// it may be at two places (RFC 7050 §3), or where no router forwards its addresses.
     fn of_answer(answer: Ipv6Addr) -> Option<Prefix> {
         let octets = answer.octets();
         // Whoever answers must not turn handshakes to a group, a neighbour or this machine.

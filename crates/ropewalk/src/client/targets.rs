@@ -37,8 +37,8 @@ impl Targets {
         }
     }
 
-    /// `reached_as` says by which address the interface leads to one. `true` if others are reached now
-    /// than before.
+    /// `reached_as` says by which address the interface leads to one. `true` if others are reached
+    /// now than before.
     pub(super) fn retarget(&mut self, reached_as: impl Fn(SocketAddr) -> Option<SocketAddr>) -> bool {
         let mut reached: Vec<(SocketAddr, usize)> = Vec::new();
         for (at, (_, found)) in self.endpoints.iter().enumerate() {

@@ -103,6 +103,8 @@ impl Change {
         fn value<T: DeserializeOwned>(kv: &KeyValue, gone: bool) -> Option<T> {
             (!gone).then(|| parse::<T>(kv)).flatten()
         }
+        // Who may have an exit does not leave by another for a record that is damaged.
+        let mut is_damaged = false;
         let what = match keys.about(&kv.key) {
             About::Key => What::Key(fleet_key(kv).filter(|_| !gone)),
             About::Client(name) => What::Client(name.into(), value(kv, gone)),
@@ -110,24 +112,31 @@ impl Change {
             About::Serving(name) => What::Serving(name.into(), value(kv, gone)),
             About::Usage(client, gateway) => What::Usage((client.into(), gateway.into()), value(kv, gone)),
             About::Quota(name) => What::Quota(name.into(), value(kv, gone)),
-            About::Grant(name) => What::Grant(name.into(), value(kv, gone)),
-            About::GroupExit(group) => What::GroupExit(group.into(), value(kv, gone)),
+            About::Grant(name) => {
+                let read = value(kv, gone);
+                is_damaged = read.is_none() && !gone;
+                What::Grant(name.into(), read.or_else(|| is_damaged.then(ClientGrants::damaged)))
+            }
+            About::GroupExit(group) => {
+                let read = value(kv, gone);
+                is_damaged = read.is_none() && !gone;
+                What::GroupExit(group.into(), read.or_else(|| is_damaged.then(GroupExit::damaged)))
+            }
             About::Odd => What::Odd,
             About::Other => What::Other,
         };
-        let is_odd = !gone
-            && matches!(
-                what,
-                What::Key(None)
-                    | What::Client(_, None)
-                    | What::Gateway(_, None)
-                    | What::Serving(_, None)
-                    | What::Usage(_, None)
-                    | What::Quota(_, None)
-                    | What::Grant(_, None)
-                    | What::GroupExit(_, None)
-                    | What::Odd
-            );
+        let is_odd = is_damaged
+            || !gone
+                && matches!(
+                    what,
+                    What::Key(None)
+                        | What::Client(_, None)
+                        | What::Gateway(_, None)
+                        | What::Serving(_, None)
+                        | What::Usage(_, None)
+                        | What::Quota(_, None)
+                        | What::Odd
+                );
         (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
     }
 }
@@ -273,9 +282,8 @@ impl Copy {
         sum
     }
 
-    /// What was used, the first by client and gateway after this one; and where it is a record that
-    /// nobody needs on the day `today`: of a client that may not come in, at the gateway `own` or at
-    /// one that does not live.
+    /// What was used, the first by client and gateway after this one. On the day `today` nobody
+    /// needs a record of a client that may not come in, at `own` or a gateway that does not live.
     pub(crate) fn used_after<'a>(
         &'a self,
         last: Option<&'a (String, String)>,
@@ -330,12 +338,16 @@ impl Copy {
         self.quotas.keys().filter_map(move |client| self.account(client, today, None))
     }
 
-    /// What clients are granted that may come in, the first ones by name after this one.
-    pub(crate) fn granted_after(&self, name: Option<&str>) -> impl Iterator<Item = (&str, &ClientGrants)> {
+    /// What is granted, the first ones by name after this one, and to which client; `None` where
+    /// none of that name may come in.
+    pub(crate) fn granted_after(
+        &self,
+        name: Option<&str>,
+    ) -> impl Iterator<Item = (&str, &ClientGrants, Option<&ClientRecord>)> {
         let all = self.grants.range::<str, _>(after(name));
-        all.filter_map(move |(name, held)| {
-            self.client(name).filter(|client| !client.revoked)?;
-            Some((name.as_str(), &held.what))
+        all.map(|(name, held)| {
+            let client = self.client(name).filter(|client| !client.revoked);
+            (name.as_str(), &held.what, client)
         })
     }
 
@@ -349,8 +361,8 @@ impl Copy {
         self.clients.range::<str, _>(after(name)).map(|(name, held)| (name.as_str(), &held.what))
     }
 
-    /// Takes in a change. One that cannot be read counts as missing: a client's record is not
-    /// believed on the word of what stood there before.
+    /// Takes in a change. One that cannot be read counts as missing, but for what is granted: a
+    /// client's record is not believed on the word of what stood there before.
     pub(crate) fn apply(&mut self, (change, is_odd): (Change, bool)) -> Effect {
         let Change { key, revision, what } = change;
         if !is_odd {
@@ -446,7 +458,7 @@ fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
 pub(crate) fn parse<T: DeserializeOwned>(kv: &KeyValue) -> Option<T> {
     let parsed = serde_json::from_slice(&kv.value);
     if let Err(error) = &parsed {
-        tracing::warn!(key = kv.key, %error, "a record of the store cannot be read: it counts as missing");
+        tracing::warn!(key = kv.key, %error, "a record of the store cannot be read");
     }
     parsed.ok()
 }

@@ -49,7 +49,16 @@ pub struct ClientGrants {
     pub exit: Option<String>,
 }
 
+/// The interface of grants that cannot be read. No machine has it, so their clients leave by
+/// nothing, not by the default route, until somebody sets or removes the exit.
+const DAMAGED: &str = "damaged-record";
+
 impl ClientGrants {
+    /// What stands for a record that cannot be read.
+    pub(crate) fn damaged() -> ClientGrants {
+        ClientGrants { exit: Some(DAMAGED.into()), ..ClientGrants::default() }
+    }
+
     /// Nothing is granted.
     pub fn is_empty(&self) -> bool {
         *self == ClientGrants::default()
@@ -62,6 +71,13 @@ pub struct GroupExit {
     /// Its name.
     #[serde(deserialize_with = "interface")]
     pub interface: String,
+}
+
+impl GroupExit {
+    /// What stands for a record that cannot be read.
+    pub(crate) fn damaged() -> GroupExit {
+        GroupExit { interface: DAMAGED.into() }
+    }
 }
 
 /// All that a fleet grants.

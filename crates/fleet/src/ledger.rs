@@ -238,8 +238,8 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Takes a client's right to come in, its addresses, its quota and what it is granted. Returns its key if it ever
-    /// came.
+    /// Takes a client's right to come in, its addresses, its quota and what it is granted. Returns
+    /// its key if it ever came.
     pub async fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, LedgerError> {
         for _ in 0..TRIES {
             let kv = if is_name(name) { self.get(self.keys.client(name)).await? } else { None };

@@ -211,3 +211,26 @@ fn a_group_of_many_changes_whole_and_its_exit_ends_with_it() {
     assert_eq!(none, FleetGrants::default());
     assert_eq!(cluster.value("/test/fleet/exit/home"), None);
 }
+
+#[test]
+fn a_damaged_grant_keeps_its_client_in_until_the_exit_is_set_or_removed() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, _) = join(&cluster, "a");
+    come(&a, "alice", 1);
+    let exit = || a.grants(None).unwrap().grants.clients.get("alice").and_then(|g| g.exit.clone());
+    cluster.put(b"/test/fleet/grant/alice", b"{");
+    eventually("she leaves by nothing", || exit().as_deref() == Some("damaged-record"));
+    grant(&a, port(80), "alice", "1").unwrap();
+    assert_eq!(exit().as_deref(), Some("damaged-record"), "another grant does not let her out");
+    let remove = |all: &FleetGrants| {
+        let mut all = all.clone();
+        all.clients.entry("alice".into()).or_default().exit = None;
+        Ok::<_, String>((all, ()))
+    };
+    a.change_grants(vec!["alice".into()], "2".into(), remove).unwrap().unwrap();
+    eventually("she leaves again", || exit().is_none());
+    assert!(holder(&a.grants(None).unwrap().grants, &port(80)).is_some());
+}

@@ -49,6 +49,14 @@ fn invite(member: &Member, name: &str, n: u8) {
     member.invite(name, InviteId([n; 16]), &InviteSecret([n; 16])).unwrap();
 }
 
+/// A gateway that has invited alice and bob.
+fn with_two(cluster: &Cluster) -> Member {
+    let (member, _) = join(cluster, "a", 0);
+    invite(&member, "alice", 1);
+    invite(&member, "bob", 2);
+    member
+}
+
 fn is_ready(member: &Member, device: u8, n: u8) -> bool {
     member.is_ready(&PublicKey([device; 32]), (InviteId([n; 16]), &InviteSecret([n; 16])))
 }
@@ -299,9 +307,7 @@ fn an_overview_reads_sums_and_not_each_client() {
         return;
     }
     let cluster = Cluster::start(1);
-    let (a, _) = join(&cluster, "a", 0);
-    invite(&a, "alice", 1);
-    invite(&a, "bob", 2);
+    let a = with_two(&cluster);
     for n in [1, 2] {
         knock(&a, n, n).unwrap();
         a.came(&PublicKey([n; 32]));
@@ -333,9 +339,7 @@ fn usage_of_who_is_gone_is_deleted_once_it_counts_no_more() {
         return;
     }
     let cluster = Cluster::start(1);
-    let (a, _) = join(&cluster, "a", 0);
-    invite(&a, "alice", 1);
-    invite(&a, "bob", 2);
+    let a = with_two(&cluster);
     a.revoke("bob").unwrap();
     drop(a);
     let record = |since: &str| {

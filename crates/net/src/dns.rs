@@ -29,8 +29,8 @@ const TRIES: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Records of an answer that are read.
 const MOST_RECORDS: u16 = 32;
-/// The longest answer without extensions (RFC 1035 §4.2.1), bytes, and room to spare.
-const ROOM: usize = 1232;
+/// The longest answer without extensions (RFC 1035 §4.2.1), bytes, and some to spare.
+const BUFFER: usize = 1232;
 
 /// What is set for a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,18 +117,18 @@ fn query(interface: &str, server: IpAddr, name: &str) -> io::Result<Vec<Ipv6Addr
     let (poller, mut events) = (Poller::new()?, Events::new(1));
     poller.add(&socket, 0, Interest::Read)?;
     let id = RandomState::new().build_hasher().finish() as u16;
-    let (question, mut room) = (encoded(name), [0; ROOM]);
+    let (question, mut buffer) = (encoded(name), [0; BUFFER]);
     for _ in 0..TRIES {
-        rustix::net::send(&socket, &asked(id, &question), SendFlags::empty())?;
+        rustix::net::send(&socket, &encoded_question(id, &question), SendFlags::empty())?;
         let until = Instant::now() + PATIENCE;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             poller.wait(&mut events, Some(left))?;
-            let length = match rustix::net::recv(&socket, &mut room[..], RecvFlags::empty()) {
-                Ok((length, _)) => length.min(ROOM),
+            let length = match rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) {
+                Ok((length, _)) => length.min(BUFFER),
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            if let Some(found) = answered(&room[..length], id, &question) {
+            if let Some(found) = answered(&buffer[..length], id, &question) {
                 return found;
             }
         }
@@ -142,7 +142,7 @@ fn encoded(name: &str) -> Vec<u8> {
     name.split('.').flat_map(label).chain([0]).collect()
 }
 
-fn asked(id: u16, name: &[u8]) -> Vec<u8> {
+fn encoded_question(id: u16, name: &[u8]) -> Vec<u8> {
     let query = DnsRepr {
         transaction_id: id,
         opcode: DnsOpcode::Query,
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_and_another_is_none() {
         let name = encoded("ipv4only.arpa");
-        let question = asked(7, &name);
+        let question = encoded_question(7, &name);
         assert_eq!(question[12..], *b"\x08ipv4only\x04arpa\0\0\x1c\0\x01");
         assert!(answered(&question, 7, &name).is_none(), "a question");
         let mut answer = question.clone();

@@ -1,4 +1,4 @@
-//! The way to IPv4 from networks that have IPv6 alone: NAT64, and how its prefix is found
+//! How IPv4 is reached from networks that have IPv6 alone: NAT64, and how its prefix is found
 //! (RFC 7050: the network's name servers are asked for IPv6 addresses of a name that has none).
 
 use crate::dns;
@@ -50,10 +50,15 @@ impl Prefix {
         Some(octets.into())
     }
 
-    /// The prefix of an answer about [`NAME`]; `None` where none of its addresses is in it, or where
-    /// it may be at two places (RFC 7050 §3).
+    /// The prefix of an answer about [`NAME`]; `None` where none of its addresses is in it, where
+    /// it may be at two places (RFC 7050 §3), or where no router forwards its addresses.
     fn of_answer(answer: Ipv6Addr) -> Option<Prefix> {
         let octets = answer.octets();
+        // Whoever answers must not turn handshakes to a group, a neighbour or this machine.
+        let is_routed = octets[..4] != [0; 4] && !answer.is_multicast() && !answer.is_unicast_link_local();
+        if !is_routed {
+            return None;
+        }
         let is_in = |length: u8| {
             let mut embedded = [0; 4];
             embedded.iter_mut().zip(places(length)).for_each(|(octet, at)| *octet = octets[at]);
@@ -90,7 +95,7 @@ pub fn discover(interface: &str) -> Option<Vec<Prefix>> {
 
 /// Where datagrams to `to` go by an interface: there, or where its network translates; `None` if
 /// it does not lead there.
-pub fn way(link: &Link, prefixes: &[Prefix], to: SocketAddr) -> Option<SocketAddr> {
+pub fn reached_as(link: &Link, prefixes: &[Prefix], to: SocketAddr) -> Option<SocketAddr> {
     let leads =
         |to: &SocketAddr| link.speaks(to.ip()) && matches!(route_via(link.index, to.ip()), Ok(Some(_)));
     let translated = prefixes.iter().filter_map(|prefix| match to.ip() {
@@ -142,6 +147,9 @@ mod tests {
         }
         for none in ["2001:db8::1", "64:ff9b::192.0.2.33", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"] {
             assert_eq!(Prefix::of_answer(six(none)), None, "{none}");
+        }
+        for none in ["::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170", "ff0e::192.0.0.170"] {
+            assert_eq!(Prefix::of_answer(six(none)), None, "{none} is not routed");
         }
         // One that could be of 32 bits as well as of 96.
         assert_eq!(Prefix::of_answer(six("2001:db8:c000:aa::192.0.0.171")), None);

@@ -199,6 +199,18 @@ impl World {
         ["--store", STORE, "--store-ca", &self.tls.ca, "--store-cert", certificate, "--store-key", key]
     }
 
+    /// Both gateways, when they know of each other.
+    fn both_gateways(&self) -> [Option<Process>; 2] {
+        let mut gateways = [1, 2].map(|n| self.serve(n, &[]));
+        for gateway in &mut gateways {
+            gateway.wait_for_line("gateway ready", LONG).unwrap();
+        }
+        eventually("both are alive", || {
+            self.status("g1")["fleet"]["gateways"].as_array().is_some_and(|all| all.len() == 2)
+        });
+        gateways.map(Some)
+    }
+
     fn serve(&self, n: usize, more: &[&str]) -> Process {
         let (name, state) = (format!("g{n}"), self.states.of(&format!("g{n}")));
         let listen = format!("10.2.{n}.2:4500");
@@ -340,13 +352,7 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
     }
     let world = World::new("fleet");
     let mut etcd = world.etcd();
-    let mut gateways = [1, 2].map(|n| Some(world.serve(n, &[])));
-    for gateway in gateways.iter_mut().flatten() {
-        gateway.wait_for_line("gateway ready", LONG).unwrap();
-    }
-    eventually("both are alive", || {
-        world.status("g1")["fleet"]["gateways"].as_array().is_some_and(|all| all.len() == 2)
-    });
+    let mut gateways = world.both_gateways();
     let (code, token, err) = ropewalk(&["invite", "alice", "--state", &world.states.of("g1")]);
     assert_eq!(code, 0, "{err}");
     let _router = Router::start(&world.hub, world.tls.files());

@@ -65,10 +65,10 @@ fn bound(network: &Namespace, at: &str) -> UdpSocket {
 fn name_server(network: &Namespace, has_nat64: Arc<AtomicBool>, asked: Arc<AtomicUsize>) {
     let socket = bound(network, "[fd64:1::2]:53");
     std::thread::spawn(move || {
-        let mut room = [0; 512];
-        while let Ok((length, from)) = socket.recv_from(&mut room) {
+        let mut buffer = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
             asked.fetch_add(1, Ordering::Relaxed);
-            let mut answer = room[..length].to_vec();
+            let mut answer = buffer[..length].to_vec();
             answer[2..4].copy_from_slice(&[0x81, 0x80]);
             if has_nat64.load(Ordering::Relaxed) {
                 answer[7] = 2;
@@ -89,17 +89,17 @@ fn relay(network: &Namespace) {
     let client: Arc<Mutex<Option<SocketAddr>>> = Arc::default();
     let last = Arc::clone(&client);
     std::thread::spawn(move || {
-        let mut room = [0; 2048];
-        while let Ok((length, from)) = inside.recv_from(&mut room) {
+        let mut buffer = [0; 2048];
+        while let Ok((length, from)) = inside.recv_from(&mut buffer) {
             *last.lock().unwrap() = Some(from);
-            let _ = outside.send_to(&room[..length], GATEWAY);
+            let _ = outside.send_to(&buffer[..length], GATEWAY);
         }
     });
     std::thread::spawn(move || {
-        let mut room = [0; 2048];
-        while let Ok((length, _)) = outside_too.recv_from(&mut room) {
+        let mut buffer = [0; 2048];
+        while let Ok((length, _)) = outside_too.recv_from(&mut buffer) {
             let Some(to) = *client.lock().unwrap() else { continue };
-            let _ = inside_too.send_to(&room[..length], to);
+            let _ = inside_too.send_to(&buffer[..length], to);
         }
     });
 }

@@ -22,8 +22,8 @@ const fn at_least_one(n: u32) -> u64 {
     if n == 0 { 1 } else { n as u64 }
 }
 
-/// A token bucket as one point in time: each token taken moves that point on by the time a token takes to come, and
-/// there is one to take while the point is at most a burst ahead of now. It begins full.
+/// A token bucket as one point in time, which each token taken moves on by the time that one takes
+/// to come. There is one to take while the point is at most a burst ahead of now. It begins full.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bucket(Time);
 

@@ -73,10 +73,12 @@ impl Ledger {
             for kv in self.all_of(prefix).await?.0 {
                 match self.keys.about(&kv.key) {
                     About::Grant(name) => {
-                        all.clients.extend(parse(&kv).map(|grants| (name.to_owned(), grants)));
+                        let grants = parse(&kv).unwrap_or_else(ClientGrants::damaged);
+                        all.clients.insert(name.to_owned(), grants);
                     }
                     About::GroupExit(group) => {
-                        all.group_exits.extend(parse(&kv).map(|exit| (group.to_owned(), exit)));
+                        let exit = parse(&kv).unwrap_or_else(GroupExit::damaged);
+                        all.group_exits.insert(group.to_owned(), exit);
                     }
                     _ => {}
                 }

@@ -55,14 +55,14 @@ impl Member {
         loop {
             let state = self.shared.state();
             let mut name = None;
-            for (client, grants) in state.copy.granted_after(last.as_deref()).take(AT_ONCE) {
+            for (client, grants, record) in state.copy.granted_after(last.as_deref()).take(AT_ONCE) {
+                name = Some(client.to_owned());
+                let Some(record) = record else { continue };
                 all.grants.clients.insert(client.to_owned(), grants.clone());
-                let inside = state.copy.client(client).map(|c| c.addresses().collect());
-                all.inside.insert(client.to_owned(), inside.unwrap_or_default());
+                all.inside.insert(client.to_owned(), record.addresses().collect());
                 if state.mine.contains_key(client) {
                     all.here.insert(client.to_owned());
                 }
-                name = Some(client.to_owned());
             }
             if name.is_none() {
                 return Some(all);
@@ -156,9 +156,13 @@ mod tests {
     #[test]
     fn grants_are_of_clients_that_may_come_in_and_each_change_has_a_version() {
         let mut copy = Copy::default();
-        let granted = |copy: &Copy| copy.granted_after(None).map(|(n, _)| n.to_owned()).collect::<Vec<_>>();
+        let granted = |copy: &Copy| {
+            let known = copy.granted_after(None).filter(|(.., client)| client.is_some());
+            known.map(|(name, ..)| name.to_owned()).collect::<Vec<_>>()
+        };
         apply(&mut copy, "grant/alice", r#"{"down_bps":1000000}"#, 2, false);
         assert!(granted(&copy).is_empty(), "nobody has that name");
+        assert_eq!(copy.granted_after(None).count(), 1, "one look has a bound all the same");
         let mut last = copy.version;
         let mut is_new = |copy: &Copy| std::mem::replace(&mut last, copy.version) != copy.version;
         apply(&mut copy, "client/alice", &client(false), 3, false);
@@ -166,10 +170,16 @@ mod tests {
         apply(&mut copy, "usage/alice/g", r#"{"from_client":1,"to_client":2}"#, 4, false);
         assert!(!is_new(&copy), "what is used is no grant");
         apply(&mut copy, "grant/alice", "{", 5, false);
-        assert!(granted(&copy).is_empty() && is_new(&copy) && copy.odd().count() == 1);
+        assert!(is_new(&copy) && copy.odd().count() == 1);
+        let exit = |copy: &Copy| copy.granted_after(None).find_map(|(_, grants, _)| grants.exit.clone());
+        assert_eq!(exit(&copy).as_deref(), Some("damaged-record"), "she leaves by nothing");
+        apply(&mut copy, "exit/home", "{", 5, false);
+        assert!(copy.group_exits().all(|(_, exit)| exit.interface == "damaged-record"));
+        assert!(is_new(&copy) && copy.group_exits().count() == 1 && copy.odd().count() == 2);
         apply(&mut copy, "grant/alice", r#"{"exit":"wan2"}"#, 6, false);
         apply(&mut copy, "exit/home", r#"{"interface":"wan3"}"#, 7, false);
-        assert!(granted(&copy) == ["alice"] && is_new(&copy) && copy.group_exits().count() == 1);
+        assert!(granted(&copy) == ["alice"] && is_new(&copy) && copy.odd().count() == 0);
+        assert_eq!(exit(&copy).as_deref(), Some("wan2"));
         assert_eq!(copy.granted_after(Some("alice")).count(), 0);
         apply(&mut copy, "client/alice", &client(true), 8, false);
         assert!(granted(&copy).is_empty() && is_new(&copy), "though the record were left behind");

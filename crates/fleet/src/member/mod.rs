@@ -452,7 +452,9 @@ fn warnings(state: &State, name: &str, reachable: bool) -> Vec<String> {
     if let Some(first) = odd.next() {
         let more = odd.count();
         let more = if more > 0 { format!(" and {more} others") } else { String::new() };
-        all.push(format!("{first}{more} in the store cannot be read, and counts as missing"));
+        all.push(format!(
+            "{first}{more} in the store cannot be read: write it anew or delete it (`etcdctl`)"
+        ));
     }
     all
 }

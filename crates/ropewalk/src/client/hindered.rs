@@ -105,8 +105,8 @@ impl Hindered {
     }
 
     /// The interface, or its routes, changed: what was found out may not hold any more.
-    pub(super) fn retarget(&mut self, way: impl Fn(SocketAddr) -> Option<SocketAddr>, now: Time) {
-        if self.targets.retarget(way) {
+    pub(super) fn retarget(&mut self, reached_as: impl Fn(SocketAddr) -> Option<SocketAddr>, now: Time) {
+        if self.targets.retarget(reached_as) {
             (self.next, self.backoff) = (now, BACKOFF[0]);
             (self.next_probe, self.probe_gap) = (now, PROBE[0]);
         }

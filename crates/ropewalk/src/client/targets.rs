@@ -37,12 +37,12 @@ impl Targets {
         }
     }
 
-    /// `way` says by which address the interface leads to one. `true` if others are reached now
-    /// than before.
-    pub(super) fn retarget(&mut self, way: impl Fn(SocketAddr) -> Option<SocketAddr>) -> bool {
+    /// `reached_as` says by which address the interface leads to one. `true` if others are reached
+    /// now than before.
+    pub(super) fn retarget(&mut self, reached_as: impl Fn(SocketAddr) -> Option<SocketAddr>) -> bool {
         let mut reached: Vec<(SocketAddr, usize)> = Vec::new();
         for (at, (_, found)) in self.endpoints.iter().enumerate() {
-            for remote in found.iter().filter_map(|a| way(*a)) {
+            for remote in found.iter().filter_map(|a| reached_as(*a)) {
                 if reached.iter().all(|(other, _)| *other != remote) {
                     reached.push((remote, at));
                 }

@@ -271,9 +271,10 @@ impl Uplink {
             self.targets.retarget(|_| None);
             return;
         };
-        let way = |a: SocketAddr| nat64::way(link, self.nat64.as_deref().unwrap_or_default(), a);
-        self.hindered.retarget(way, now);
-        if self.targets.retarget(|a| way(a).filter(|_| self.hindered.allows_udp())) {
+        let reached_as =
+            |a: SocketAddr| nat64::reached_as(link, self.nat64.as_deref().unwrap_or_default(), a);
+        self.hindered.retarget(reached_as, now);
+        if self.targets.retarget(|a| reached_as(a).filter(|_| self.hindered.allows_udp())) {
             self.next = now;
         }
     }

@@ -34,8 +34,8 @@ pub(super) fn ask(
 ) -> Found {
     let mut found = Found::NoWay;
     for endpoint in token.tls_endpoints() {
-        let ways = resolve(endpoint).into_iter().filter_map(|a| nat64::way(link, prefixes, a));
-        for remote in ways {
+        let remotes = resolve(endpoint).into_iter().filter_map(|a| nat64::reached_as(link, prefixes, a));
+        for remote in remotes {
             match converse(token, &link.name, endpoint, remote) {
                 Ok(after) => return Found::Gateway(remote, after),
                 Err(why) => found = Found::Nobody(format!("{why:#}")),

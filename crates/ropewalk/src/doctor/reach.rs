@@ -80,15 +80,15 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
 
 /// All paths at once.
 fn ask_all(token: &Token, links: &[(&Link, Vec<Prefix>)], remotes: &[SocketAddr]) -> Vec<Finding> {
-    let ways = links.iter().flat_map(|(link, prefixes)| {
-        remotes.iter().map(move |remote| (*link, *remote, nat64::way(link, prefixes, *remote)))
+    let reached = links.iter().flat_map(|(link, prefixes)| {
+        remotes.iter().map(move |remote| (*link, *remote, nat64::reached_as(link, prefixes, *remote)))
     });
-    let pairs: Vec<(&Link, SocketAddr, Option<SocketAddr>)> = ways.take(PAIRS).collect();
+    let pairs: Vec<(&Link, SocketAddr, Option<SocketAddr>)> = reached.take(PAIRS).collect();
     std::thread::scope(|scope| {
         let asked: Vec<_> = pairs
             .iter()
-            .map(|(link, remote, way)| {
-                scope.spawn(move || (*link, way.unwrap_or(*remote), ask(token, link, *way)))
+            .map(|(link, remote, reached)| {
+                scope.spawn(move || (*link, reached.unwrap_or(*remote), ask(token, link, *reached)))
             })
             .collect();
         let answers: Vec<_> = asked.into_iter().filter_map(|thread| thread.join().ok()).collect();
@@ -122,8 +122,8 @@ enum Answer {
     NoRoute,
 }
 
-fn ask(token: &Token, link: &Link, way: Option<SocketAddr>) -> Answer {
-    let Some(remote) = way else { return Answer::NoRoute };
+fn ask(token: &Token, link: &Link, reached: Option<SocketAddr>) -> Answer {
+    let Some(remote) = reached else { return Answer::NoRoute };
     converse(token, &link.name, remote).unwrap_or_else(|e| match e.downcast_ref::<Errno>() {
         Some(&Errno::CONNREFUSED) => Answer::Closed,
         Some(&(Errno::NETUNREACH | Errno::HOSTUNREACH)) => Answer::NoRoute,

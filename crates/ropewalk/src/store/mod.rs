@@ -56,8 +56,8 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn accounts(&self, today: Date) -> Vec<Account>;
     /// Gives a client a quota, or takes it; returns when it will outlast this process.
     fn set_quota(&self, client: &str, quota: Option<Quota>) -> anyhow::Result<()>;
-    /// What a fleet grants, and to whom of those who are served here; `None` where that is as it was
-    /// at the version `known`, and where there is no fleet.
+    /// What a fleet grants, and to whom of those who are served here; `None` where that is as at
+    /// the version `known`, and where there is no fleet.
     fn grants(&self, _known: Option<GrantsVersion>) -> Option<GrantsHere> {
         None
     }

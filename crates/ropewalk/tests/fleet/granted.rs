@@ -105,13 +105,7 @@ fn what_is_granted_is_where_the_client_is_and_nowhere_else() {
     }
     let world = World::new("fleet-granted");
     let mut etcd = world.etcd();
-    let mut gateways = [1, 2].map(|n| Some(world.serve(n, &[])));
-    for gateway in gateways.iter_mut().flatten() {
-        gateway.wait_for_line("gateway ready", LONG).unwrap();
-    }
-    eventually("both are alive", || {
-        world.status("g1")["fleet"]["gateways"].as_array().is_some_and(|all| all.len() == 2)
-    });
+    let mut gateways = world.both_gateways();
     let token = world.done_at(1, "invite alice");
     world.with_store(&["invite", "bob"]);
     let _router = Router::start(&world.hub, world.tls.files());

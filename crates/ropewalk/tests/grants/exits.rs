@@ -20,7 +20,7 @@ const BOTH: [&str; 2] = ["192.0.2.1", "2001:db8:5::1"];
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Listens. A program that another test has just started may hold the last listener a moment longer.
+/// Listens. A program that another test has just started may hold the last listener for a moment.
 fn bind(to: SocketAddr) -> TcpListener {
     let mut listener = TcpListener::bind(to);
     eventually("nobody listens there", || {

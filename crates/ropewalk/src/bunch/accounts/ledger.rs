@@ -170,14 +170,13 @@ impl Ledgers {
     }
 
     /// The contributor has signed. A record that was not offered last counts for nothing: it was
-    /// here before, or is made up.
+    /// here before, or is made up. One answer for each offer: a signature takes long to check.
     fn agreed(&mut self, key: PublicKey, record: Record) -> Option<Record> {
         let ledger = self.all.get_mut(&key)?;
         let is_it = |offer: &mut Offer| {
-            let same = (&offer.statement, &offer.by_gateway) == (&record.statement, &record.by_gateway);
-            same && record.is_proved()
+            (&offer.statement, &offer.by_gateway) == (&record.statement, &record.by_gateway)
         };
-        if ledger.offered.take_if(is_it).is_none() {
+        if ledger.offered.take_if(is_it).is_none() || !record.is_proved() {
             self.counts.refused += 1;
             return None;
         }

@@ -247,6 +247,18 @@ fn another_signing_key_or_another_contributor_s_record_is_refused() {
 }
 
 #[test]
+fn an_offer_has_one_answer_and_a_wrong_signature_is_not_checked_again() {
+    let mut p = Pair::new();
+    p.connect();
+    p.carry(10, 10);
+    let claim = p.claim().unwrap();
+    let Some(Words::Offer { offer }) = p.far(claim) else { panic!() };
+    p.far(Words::Agreed { record: offer.clone().agreed(&signer(4)).unwrap() });
+    p.far(Words::Agreed { record: offer.agreed(&signer(2)).unwrap() });
+    assert_eq!((p.far_kept.len(), p.ledgers.counts().refused), (0, 2));
+}
+
+#[test]
 fn a_file_proves_what_is_in_it_and_lacks_nothing_between() {
     let mut p = Pair::new();
     p.connect();

@@ -11,7 +11,7 @@ mod account;
 mod air;
 mod background;
 
-use super::accounts::{Books, Contributor, Keeper, Signer};
+use super::accounts::{AccountFiles, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
@@ -71,7 +71,7 @@ pub(super) struct Parts {
     pub tun: Tun,
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
-    pub accounts: (Books, Keeper),
+    pub accounts: (AccountFiles, Keeper),
     pub mailbox: Mailbox,
     pub signals: Signals,
 }

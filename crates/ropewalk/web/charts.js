@@ -64,7 +64,7 @@ export class Charts {
     this.draw();
   }
 
-  // One more second: of each thing its name, and a point. With `keep` a line stays while it is seen.
+  // One more second: of each thing its name and a point. With `keep` a line stays while it shows.
   add(at, things, keep = false) {
     this.now = at;
     const t = Math.floor(at);

@@ -68,7 +68,7 @@ impl Gateway {
         let Some(peer) = self.peers.get_mut(&tunnel) else {
             return;
         };
-        // Nobody is its own home's neighbour, and has its own packets counted as carried for others.
+        // Nobody is its own home's neighbour: its own packets would count as carried for others.
         let outer = self.sessions.get(&id).map(|s| *s.outer.ip());
         if !m.home && peer.behind.is_some_and(|home| Some(home.address) == outer) {
             return;

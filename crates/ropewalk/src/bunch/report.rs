@@ -101,8 +101,8 @@ pub(crate) struct Contributor {
     pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
-    /// Packets and bytes of others' senders that came by its tunnels, useful or not, without headers
-    /// that were left out.
+    /// Packets and bytes of others' senders that came by its tunnels, useful or not; without
+    /// headers that were left out.
     #[serde(default)]
     pub carried_packets: u64,
     #[serde(default)]

@@ -29,7 +29,10 @@ fn gateway() -> Gateway {
 /// Whether the gateway answers a home's REGISTER with this outer address.
 fn answers(gateway: &mut Gateway, tunnel: Tunnel, outer: Option<&str>) -> bool {
     let outer: Option<SocketAddrV4> = outer.map(|o| o.parse().unwrap());
-    let register = Register { session: 0, home: true, flow: flow(), outer, boot: 1 };
+    answers_to(gateway, tunnel, Register { session: 0, home: true, flow: flow(), outer, boot: 1 })
+}
+
+fn answers_to(gateway: &mut Gateway, tunnel: Tunnel, register: Register) -> bool {
     let mut bytes = Vec::new();
     Message::Register(register).write(&mut bytes);
     gateway.handle(Input::FromTunnel(tunnel, &bytes), Time::ZERO);
@@ -109,6 +112,19 @@ fn a_cell_of_the_air_is_of_the_home_that_names_it_first() {
     assert!(!answers(&mut gateway, Tunnel(2), Some("10.78.0.3:40000")));
     assert_eq!(sender(&gateway), "10.78.0.2:40000".parse().unwrap());
     assert_eq!(gateway.counts().cells_of_others, 1);
+}
+
+/// What a neighbour brings is counted as carried for others: with one token that is never its own.
+#[test]
+fn nobody_is_a_neighbour_of_its_own_home() {
+    let as_neighbour = || Register { session: 1, home: false, flow: flow(), outer: None, boot: 1 };
+    let mut gateway = gateway();
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 2, home(3)), Time::ZERO);
+    assert!(!answers_to(&mut gateway, Tunnel(1), as_neighbour()), "there is no home yet");
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    assert!(!answers_to(&mut gateway, Tunnel(1), as_neighbour()), "it is the home");
+    assert!(answers_to(&mut gateway, Tunnel(2), as_neighbour()), "the null case: another is none");
 }
 
 /// The same where nothing is known of addresses: who comes second changes nothing.

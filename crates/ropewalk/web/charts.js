@@ -64,7 +64,7 @@ export class Charts {
     this.draw();
   }
 
-  // One more second: of each thing its name, and a point. With `keep` lines stay while there is something of them to see.
+  // One more second: of each thing its name and a point. With `keep` a line stays while it shows.
   add(at, things, keep = false) {
     this.now = at;
     const t = Math.floor(at);

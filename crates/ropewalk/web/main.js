@@ -117,7 +117,7 @@ function clientColumns(rows) {
   ];
 }
 
-// All that is granted, one line each. What is granted to groups, and exits, are changed on the command line only.
+// All that is granted, one line each. Groups and exits are changed on the command line only.
 function grantRows({ forwards, limits, groups, exits }) {
   const rows = forwards.map((f) => {
     const [what, name] = [`${f.protocol} port ${f.port}`, `forward ${f.protocol} ${f.port}`];
@@ -196,7 +196,7 @@ function roamColumns() {
   ];
 }
 
-// A table is made once, and again where its columns are others; who was at one of its buttons is there again.
+// A table is made once, and again where its columns are others. The focus stays at its button.
 function table(place, label, columns, rows) {
   const titles = columns.map((c) => c.title).join();
   const anew = page.tables[place]?.titles !== titles;
@@ -230,7 +230,7 @@ function showSums(peer) {
   sums($("sums"), values);
 }
 
-// A path's second, for the charts. A gateway's paths have addresses for names; their ports are in the table.
+// A path's second, for the charts. A gateway's paths are named by addresses without ports.
 function pathPoint(p) {
   const better = p.state === "active";
   const point = { up: p.up_bps, down: p.down_bps, rtt: better ? p.rtt_ms : null, loss: p.loss_now };

@@ -68,6 +68,11 @@ impl Gateway {
         let Some(peer) = self.peers.get_mut(&tunnel) else {
             return;
         };
+        // Nobody is its own home's neighbour: its own packets would count as carried for others.
+        let outer = self.sessions.get(&id).map(|s| *s.outer.ip());
+        if !m.home && peer.behind.is_some_and(|home| Some(home.address) == outer) {
+            return;
+        }
         let (who, before) = (peer.who, peer.sessions.insert(m.session, id));
         if let Some(before) = before.filter(|before| *before != id) {
             self.with(before, now, |s, cx| s.leave_as(cx, tunnel, m.session));

@@ -48,18 +48,19 @@ impl Classes {
         let made = TC.run(&["-batch", "-"], &self.commands()).map_err(SetupError::from);
         let made = made.and_then(|_| NFT.replace(&self.table(), &self.rules()));
         if made.is_err() {
-            // The first command may have been done.
-            self.delete()?;
+            // Some of it may have been done. Why it could not be made says more than what comes now.
+            let _ = self.delete();
         }
         made
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {
-        NFT.delete(&self.table())?;
-        // Gone with its interface, or another's by now.
+        // Before the table: where there is no `nft`, the uplink is not left with half of it.
+        // Not ours: it is gone with its interface, or another's by now.
         if self.is_ours() {
             TC.run(&["qdisc", "del", "dev", &self.device, "root"], "")?;
         }
+        NFT.delete(&self.table())?;
         Ok(())
     }
 

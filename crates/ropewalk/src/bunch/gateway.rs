@@ -8,7 +8,7 @@
 //! Each access point has an address in the device's network, and its senders appear there as ports
 //! of it; the kernel translates that to this machine's own address.
 
-use super::accounts::{Books, Keeper, Ledgers, Measured, Signer, Totals, Words};
+use super::accounts::{AccountFiles, Keeper, Ledgers, Measured, Signer, Totals, Words};
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
 use super::conn::{Conn, Event, Member, account_of};
 use super::greeting;
@@ -66,7 +66,7 @@ pub(super) struct Parts {
     pub serve: Vec<Ipv4Net>,
     pub key: StaticKey,
     pub clients: SharedClients,
-    pub accounts: (Books, Keeper),
+    pub accounts: (AccountFiles, Keeper),
     pub listener: TcpListener,
     pub tun: Tun,
     pub mailbox: Mailbox,
@@ -363,10 +363,10 @@ impl Daemon {
         // Behind all of this tunnel's packets that were written before it.
         let tunnel = (totals.carried_packets - before.0, totals.carried_bytes - before.1);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let (books, keeper) = &self.parts.accounts;
+        let (files, keeper) = &self.parts.accounts;
         let now = Time::ZERO + self.started.elapsed();
         let measured = (member.key, Measured { totals, tunnel });
-        let (answer, record) = self.ledgers.hear(measured, about, || books.last(&member.key), (now, at));
+        let (answer, record) = self.ledgers.hear(measured, about, || files.last(&member.key), (now, at));
         record.into_iter().for_each(|record| keeper.keep(member.key, record));
         if let Some(about) = answer {
             self.say(id, &Word::Account { about: Box::new(about) });

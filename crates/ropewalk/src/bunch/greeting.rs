@@ -51,12 +51,12 @@ mod tests {
             let (goes, count) = comes(id, greedy);
             assert!(goes != Some(0) && count <= 1 + OF_ONE, "{id}");
         }
-        // A /64 is one network, however many addresses it has; others still find room.
+        // A /64 is one network, however many addresses it has; others still get in.
         for id in 1000..2000 {
             let (goes, count) = comes(id, at(&format!("[2001:db8::{id:x}]:9")));
             assert!(goes != Some(0) && count <= 1 + 2 * OF_ONE, "{id}");
         }
-        // Many networks: what has most makes room, and so does the oldest of all in the end.
+        // Many networks: what has most loses its oldest, and in the end the oldest of all goes.
         for id in 2000..2400u32 {
             let (goes, count) = comes(id, at(&format!("192.0.{}.{}:9", id / 256, id % 256)));
             assert!(count <= MOST);

@@ -233,7 +233,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");
     service::ready();
     let serve = if args.serve.is_empty() { vec!["0.0.0.0/0".parse()?] } else { args.serve.clone() };
-    let accounts = (accounts::Books::new(dir), accounts::Keeper::start(dir)?);
+    let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
     gateway::run(gateway::Parts {
         args,
         serve,
@@ -296,7 +296,7 @@ fn help(
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
-    let accounts = (accounts::Books::new(dir), accounts::Keeper::start(dir)?);
+    let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
     let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, mailbox: inbox, signals };
     ap::run(parts, journal)
 }

@@ -101,8 +101,8 @@ pub(crate) struct Contributor {
     pub report_bytes: u64,
     /// 1/8 to 1: how much of its window it is trusted with.
     pub score: f64,
-    /// Packets and bytes of others' senders that came by its tunnels, useful or not, without headers
-    /// that were left out.
+    /// Packets and bytes of others' senders that came by its tunnels, useful or not; without
+    /// headers that were left out.
     #[serde(default)]
     pub carried_packets: u64,
     #[serde(default)]
@@ -154,18 +154,24 @@ pub(crate) struct ApStatus {
     pub shares_sent: u64,
     pub shares_received: u64,
     pub shares_refused: u64,
-    /// Number of the last record that it and the gateway have signed.
+    /// How it stands with the gateway about what it carried.
     #[serde(default)]
-    pub records: u64,
-    /// Claims and offers that were refused since the start, and claims that were not answered.
-    #[serde(default)]
-    pub accounts_refused: u64,
-    #[serde(default)]
-    pub accounts_unanswered: u64,
+    pub account: AccountStatus,
     /// Neighbours are handed packets by this interface, and hand theirs.
     pub handed: Option<String>,
     /// What it overhears.
     pub air: Option<AirStatus>,
+}
+
+/// Records of what an access point carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AccountStatus {
+    /// Number of the last one that it and the gateway have signed.
+    pub records: u64,
+    /// Claims and offers that were refused since the start.
+    pub refused: u64,
+    /// Claims that were not answered.
+    pub unanswered: u64,
 }
 
 /// What an access point overhears.
@@ -284,11 +290,11 @@ fn ap(a: &ApStatus) -> String {
         a.refused
     );
     let _ = writeln!(out, "{}", neighbours(a));
-    if a.records + a.accounts_refused + a.accounts_unanswered > 0 {
+    let AccountStatus { records, refused, unanswered } = a.account;
+    if records + refused + unanswered > 0 {
         let _ = writeln!(
             out,
-            "signed records of what it carried: {}; {} refused, {} not answered",
-            a.records, a.accounts_refused, a.accounts_unanswered
+            "signed records of what it carried: {records}; {refused} refused, {unanswered} not answered"
         );
     }
     out

@@ -67,7 +67,7 @@ impl Shared {
         Arc::new(Shared { dir, watchers, rings, keeper, walk, members, timeline, published })
     }
 
-    /// The news, as they come.
+    /// What is published, as it comes.
     pub(super) fn subscribe(&self) -> watch::Receiver<Published> {
         self.published.subscribe()
     }
@@ -174,8 +174,8 @@ impl Feed {
             Kind::Roam => {
                 let (status, at) = (roam(line)?, wall());
                 self.has_run(status.uptime_s, at);
-                let news = self.shared.walk().news(&status, at);
-                self.shared.timeline().tell(news);
+                let events = self.shared.walk().events(&status, at);
+                self.shared.timeline().tell(events);
                 return Ok(View::of_roam(status, at));
             }
             Kind::Bunch => {
@@ -184,7 +184,7 @@ impl Feed {
                 | BunchStatus::Ap(ApStatus { uptime_s, .. })) = &status;
                 self.has_run(*uptime_s, at);
                 let mut members = self.shared.members();
-                self.shared.timeline().tell(members.news(&status, at));
+                self.shared.timeline().tell(members.events(&status, at));
                 return Ok(View::of_bunch(members.view(status), at));
             }
         }

@@ -23,22 +23,22 @@ const LINK_MAX: u64 = 1024;
 
 /// This process is the page of a directory.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct LinkServer {
     dir: StateDir,
     listener: UnixListener,
     _lock: Lock,
 }
 
-impl Desk {
+impl LinkServer {
     /// Takes the directory; fails where another page has it. `None` where it is another user's.
-    pub(super) fn open(dir: &StateDir) -> anyhow::Result<Option<Desk>> {
+    pub(super) fn open(dir: &StateDir) -> anyhow::Result<Option<LinkServer>> {
         if !super::kept::is_own(dir) {
             return Ok(None);
         }
         let Some(lock) = dir.try_lock_at(LOCK)? else {
-            let place = dir.path().display();
+            let path = dir.path().display();
             let words = format!(
-                "another `ropewalk web` serves the page of {place}: `ropewalk web --link --state {place}` prints a link to it"
+                "another `ropewalk web` serves the page of {path}: `ropewalk web --link --state {path}` prints a link to it"
             );
             return Err(failure(Code::Taken, words));
         };
@@ -49,13 +49,13 @@ impl Desk {
         rustix::process::umask(umask);
         let listener =
             listener.with_context(|| format!("no socket can be made in {}", dir.path().display()))?;
-        Ok(Some(Desk { dir: dir.clone(), listener, _lock: lock }))
+        Ok(Some(LinkServer { dir: dir.clone(), listener, _lock: lock }))
     }
 
     /// Hands out links that begin with `base` from now on, on a thread of its own.
     pub(super) fn serve(&self, base: String, site: Arc<Site>) -> anyhow::Result<()> {
         let listener = self.listener.try_clone()?;
-        std::thread::Builder::new().name("desk".into()).spawn(move || {
+        std::thread::Builder::new().name("links".into()).spawn(move || {
             for stream in listener.incoming() {
                 match stream {
                     Ok(stream) => answer(stream, &base, &site),
@@ -68,7 +68,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for LinkServer {
     fn drop(&mut self) {
         let _ = self.dir.remove(SOCKET);
     }
@@ -88,8 +88,8 @@ fn answer(mut stream: UnixStream, base: &str, site: &Site) {
 pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
     let stream = UnixStream::connect(dir.at(SOCKET)).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            let place = dir.path().display();
-            let words = format!("no page of {place} is served: start `ropewalk web --state {place}`");
+            let path = dir.path().display();
+            let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");
             failure(Code::NotRunning, words)
         }
         ErrorKind::PermissionDenied => {
@@ -100,8 +100,33 @@ pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut link = String::new();
     BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).context("the page does not answer")?;
-    if link.ends_with('\n') {
-        return Ok(link.trim_end().to_owned());
+    // Root asks other users' pages: what would move a terminal's cursor is no link.
+    if let Some(link) = link.strip_suffix('\n').filter(|l| l.bytes().all(|b| b.is_ascii_graphic())) {
+        return Ok(link.to_owned());
     }
     Err(failure(Code::Rights, "the page gives its link to its own user and to root only"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::Scratch;
+
+    #[test]
+    fn only_a_whole_line_of_plain_letters_is_a_link() {
+        let ask_one_that_says = |line: &'static str| {
+            let scratch = Scratch::new();
+            let listener = UnixListener::bind(scratch.0.at(SOCKET)).unwrap();
+            let page = std::thread::spawn(move || {
+                listener.accept().unwrap().0.write_all(line.as_bytes()).unwrap();
+            });
+            let said = ask(&scratch.0);
+            page.join().unwrap();
+            said.ok()
+        };
+        assert_eq!(ask_one_that_says("http://a/#b\n").as_deref(), Some("http://a/#b"));
+        for wrong in ["", "http://a/#b", "http://a/\u{1b}[2J\n", "http://a /#b\n"] {
+            assert_eq!(ask_one_that_says(wrong), None, "{wrong:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A bunch as a page sees it: who brings how much, and who came and went.
 
 use super::past::{Past, Series, Span};
-use super::timeline::News;
+use super::timeline::Event;
 use crate::bunch::report::BunchStatus;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ impl Members {
     }
 
     /// What happened since the last look. `at` is seconds since 1970.
-    pub(super) fn news(&mut self, now: &BunchStatus, at: f64) -> Vec<News> {
+    pub(super) fn events(&mut self, now: &BunchStatus, at: f64) -> Vec<Event> {
         let (now, resets): (BTreeMap<String, Option<String>>, u64) = match now {
             BunchStatus::Gateway(g) => {
                 let all = g.contributors.iter().map(|c| (c.name.clone(), c.remote.clone()));
@@ -74,8 +74,8 @@ impl Members {
         };
         let lost = resets.saturating_sub(std::mem::replace(&mut self.resets, resets));
         let Some(before) = self.remotes.replace(now) else { return Vec::new() };
-        let mut news = Vec::new();
-        let mut add = |tone, text| news.push(News { at, tone, text });
+        let mut events = Vec::new();
+        let mut add = |tone, text| events.push(Event { at, tone, text });
         for (name, remote) in self.remotes.iter().flatten() {
             match (before.get(name).and_then(Option::as_ref), remote) {
                 (None, Some(remote)) if name == OWN => add("good", format!("connected to {remote}")),
@@ -90,7 +90,7 @@ impl Members {
             1 => add("bad", "1 connection was lost, and both ends were told".into()),
             n => add("bad", format!("{n} connections were lost, and both ends were told")),
         }
-        news
+        events
     }
 
     /// The daemon runs no more, or another one does.
@@ -170,8 +170,9 @@ mod tests {
     #[test]
     fn who_comes_and_goes_has_a_line_and_who_stays_has_none() {
         let mut members = Members::default();
-        let mut texts =
-            |status: &BunchStatus| members.news(status, 1.0).into_iter().map(|n| n.text).collect::<Vec<_>>();
+        let mut texts = |status: &BunchStatus| {
+            members.events(status, 1.0).into_iter().map(|n| n.text).collect::<Vec<_>>()
+        };
         assert!(texts(&gateway(1.0, (0, true), 4)).is_empty(), "the first look knows no before");
         assert!(texts(&gateway(2.0, (0, true), 4)).is_empty());
         let lost = texts(&gateway(3.0, (0, false), 6));
@@ -181,8 +182,8 @@ mod tests {
         let ap = |gateway: Option<&str>| {
             BunchStatus::Ap(ApStatus { gateway: gateway.map(str::to_owned), ..ApStatus::default() })
         };
-        own.news(&ap(Some("g:1")), 1.0);
-        let lines = [None, Some("g:1")].map(|to| own.news(&ap(to), 2.0)[0].text.clone());
+        own.events(&ap(Some("g:1")), 1.0);
+        let lines = [None, Some("g:1")].map(|to| own.events(&ap(to), 2.0)[0].text.clone());
         assert_eq!(lines, ["the gateway is not reached", "connected to g:1"]);
     }
 

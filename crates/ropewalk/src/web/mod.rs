@@ -35,7 +35,7 @@ use crate::state::StateDir;
 use access::Access;
 use anyhow::Context;
 use feed::{Feed, Shared};
-use links::Desk;
+use links::LinkServer;
 use rustix::fs::Mode;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use server::Site;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&ended)).context("a signal cannot be watched")?;
     }
-    let desk = Desk::open(&dir)?;
+    let links = LinkServer::open(&dir)?;
     let shared = Shared::new(dir);
     kept::take_up(&shared, feed::wall() as u32);
     let feed = Feed::open(Arc::clone(&shared))?;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
     let runtime = runtime.enable_io().enable_time().max_blocking_threads(WAITING).build()?;
     let own = args.socket.is_none().then(|| args.listen.ip());
     let site = Site::new(Access::new(own), Arc::clone(&shared));
-    let outcome = runtime.block_on(serve(args, site, desk.as_ref(), &ended));
+    let outcome = runtime.block_on(serve(args, site, links.as_ref(), &ended));
     // Pages that are open are not waited for.
     runtime.shutdown_background();
     shared.keep_now();
@@ -131,14 +131,19 @@ fn give_up_rights(dir: &StateDir) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn serve(args: &Web, site: Arc<Site>, desk: Option<&Desk>, ended: &AtomicBool) -> anyhow::Result<()> {
+async fn serve(
+    args: &Web,
+    site: Arc<Site>,
+    links: Option<&LinkServer>,
+    ended: &AtomicBool,
+) -> anyhow::Result<()> {
     let door = match &args.socket {
         Some(path) => Door::Unix(listen_at(path)?, path.clone()),
         None => Door::Tcp(listen_on(args.listen).await?),
     };
     let base = door.base()?;
-    if let Some(desk) = desk {
-        desk.serve(base.clone(), Arc::clone(&site))?;
+    if let Some(links) = links {
+        links.serve(base.clone(), Arc::clone(&site))?;
     }
     if args.no_link {
         eprintln!("ropewalk: the page is served; `ropewalk web --link` prints a link to it");

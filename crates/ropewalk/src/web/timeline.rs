@@ -37,7 +37,7 @@ pub(super) struct Entry {
 
 /// A line that is not written yet.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct Event {
     /// When, seconds since 1970.
     pub at: f64,
     /// As of an [`Entry`].
@@ -243,8 +243,8 @@ impl Timeline {
     }
 
     /// Lines, the oldest first.
-    pub(super) fn tell(&mut self, news: Vec<News>) {
-        news.into_iter().for_each(|n| self.add(n.at, n.tone, n.text));
+    pub(super) fn tell(&mut self, events: Vec<Event>) {
+        events.into_iter().for_each(|n| self.add(n.at, n.tone, n.text));
     }
 
     /// A line.

@@ -1,7 +1,7 @@
 //! The past of a client of several access points: how it heard each, and when it came and went.
 
 use super::past::{Past, Series, Span, Values};
-use super::timeline::News;
+use super::timeline::Event;
 use crate::roam::report::{AccessPoint, RoamStatus};
 use std::collections::BTreeMap;
 
@@ -20,15 +20,15 @@ pub(super) struct Walk {
 
 impl Walk {
     /// What happened since the last look. `at` is seconds since 1970.
-    pub(super) fn news(&mut self, now: &RoamStatus, at: f64) -> Vec<News> {
-        let mut news = Vec::new();
+    pub(super) fn events(&mut self, now: &RoamStatus, at: f64) -> Vec<Event> {
+        let mut events = Vec::new();
         let states = now.access_points.iter().map(|a| ((a.interface.clone(), a.bssid.clone()), a));
         let mut seen = BTreeMap::new();
         for (key, access_point) in states {
             if self.states.get(&key) != Some(&access_point.state)
                 && let Some((tone, text)) = line(access_point)
             {
-                news.push(News { at: at - access_point.for_s, tone, text });
+                events.push(Event { at: at - access_point.for_s, tone, text });
             }
             seen.insert(key, access_point.state.clone());
         }
@@ -36,12 +36,12 @@ impl Walk {
         if let Some(new) = &now.channel {
             if let Some(old) = self.channel.as_ref().filter(|old| *old != new) {
                 let text = format!("the radio is on channel {new}, and was on {old}");
-                news.push(News { at, tone: "plain", text });
+                events.push(Event { at, tone: "plain", text });
             }
             self.channel = Some(new.clone());
         }
-        news.sort_by(|a, b| a.at.total_cmp(&b.at));
-        news
+        events.sort_by(|a, b| a.at.total_cmp(&b.at));
+        events
     }
 
     /// The daemon runs no more, or another one does.
@@ -104,8 +104,8 @@ mod tests {
     fn who_comes_and_goes_has_a_line_and_who_stays_has_none() {
         let mut walk = Walk::default();
         let mut texts = |status: &RoamStatus, at| {
-            let news = walk.news(status, at);
-            news.into_iter().map(|n| format!("{} {} {}", n.at, n.tone, n.text)).collect::<Vec<_>>()
+            let events = walk.events(status, at);
+            events.into_iter().map(|n| format!("{} {} {}", n.at, n.tone, n.text)).collect::<Vec<_>>()
         };
         let one = status(vec![heard("a", "active", 60.0, -50.0), heard("b", "joining", 1.0, -70.0)], "6");
         assert_eq!(texts(&one, 100.0), ["40 good roam0 is with a (home)"]);
@@ -122,7 +122,7 @@ mod tests {
             ]
         );
         walk.daemon_ended();
-        assert_eq!(walk.news(&two, 200.0).len(), 2, "another daemon begins anew");
+        assert_eq!(walk.events(&two, 200.0).len(), 2, "another daemon begins anew");
     }
 
     #[test]

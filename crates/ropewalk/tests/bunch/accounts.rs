@@ -48,7 +48,7 @@ fn a_contributor_and_its_gateway_sign_what_was_carried() {
     eventually("she has the same", || {
         account(&net, "anna", None).is_some_and(|here| here["totals"] == there["totals"])
     });
-    assert_eq!(net.status("anna")["accounts_refused"], 0);
+    assert_eq!(net.status("anna")["account"]["refused"], 0);
     drop(aps);
     // Files alone prove it.
     let here = account(&net, "anna", None).unwrap();

@@ -63,12 +63,12 @@ fn what_is_carried_for_others_is_the_background_of_an_uplink() {
     let [own, _, first] = grown(&net, 1, before);
     assert!(first > 4_000 && own < 5_000, "{own} {first} of {bytes}");
     // And so does what asks for it, while the null case is of the class between, and CS1 is last.
-    for (dscp, place) in [(46, 2), (0, 0), (8, 1)] {
+    for (dscp, index) in [(46, 2), (0, 0), (8, 1)] {
         let before = CLASSES.map(|c| class(&net, 1, c));
         net.aps[1].shell(&format!("ping -Q {} -s 1000 -c 10 -i 0.2 10.11.0.1", dscp << 2)).unwrap();
         let grown = grown(&net, 1, before);
-        assert!(grown[place] > 10_000, "{dscp}: {grown:?}");
-        assert!((0..3).all(|other| other == place || grown[other] < 5_000), "{dscp}: {grown:?}");
+        assert!(grown[index] > 10_000, "{dscp}: {grown:?}");
+        assert!((0..3).all(|other| other == index || grown[other] < 5_000), "{dscp}: {grown:?}");
     }
     anna.signal(Signal::TERM).unwrap();
     assert!(anna.wait(SOON).unwrap().success());

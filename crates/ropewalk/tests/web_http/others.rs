@@ -12,12 +12,12 @@ fn no_bond(states: &States, ask: &'static str, status: impl Fn(u32) -> Value + S
         for stream in listener.incoming() {
             let (stream, status) = (stream.unwrap(), status.clone());
             std::thread::spawn(move || {
-                let (mut writer, mut asked) = (stream.try_clone().unwrap(), 0);
+                let (mut writer, mut requests) = (stream.try_clone().unwrap(), 0);
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
                     let request: Value = serde_json::from_str(&line).unwrap();
                     let answer = if request["ask"] == ask {
-                        asked += 1;
-                        json!({"answer": ask, "status": status(asked)})
+                        requests += 1;
+                        json!({"answer": ask, "status": status(requests)})
                     } else {
                         json!({"answer": "refused", "code": 2, "sentence": "this is for a bond"})
                     };
@@ -68,9 +68,9 @@ fn history(web: &Web, session: &Session, of: &str) -> Value {
 #[test]
 fn a_walk_past_access_points_is_shown() {
     let states = States::new("web-roam");
-    let status = |asked: u32| {
-        let state = if asked < 8 { "active" } else { "left" };
-        json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": asked, "notes": [], "access_points": [
+    let status = |requests: u32| {
+        let state = if requests < 8 { "active" } else { "left" };
+        json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": requests, "notes": [], "access_points": [
             {"interface": "roam0", "bssid": "02:00:00:00:01:00", "ssid": "<b>home</b>", "frequency_mhz": 2437, "state": state, "why": "", "for_s": 0.1,
                 "signal_dbm": -52.0, "rate_bps": 65000000, "packet_time_us": 206, "measured": true, "address": null,
                 "received_bytes": 0, "sent_bytes": 0, "mptcp": false}]})
@@ -91,12 +91,12 @@ fn a_walk_past_access_points_is_shown() {
 #[test]
 fn a_bunch_is_shown_with_what_each_brings() {
     let states = States::new("web-bunch");
-    let status = |asked: u32| {
-        let remote = if asked < 12 { json!("192.0.2.1:4000") } else { json!(null) };
-        json!({"role": "gateway", "device": "bunch0", "uptime_s": asked, "sessions": 1, "resets": 0, "kept_bytes": 0, "bypassed": {"mptcp": 2},
+    let status = |requests: u32| {
+        let remote = if requests < 12 { json!("192.0.2.1:4000") } else { json!(null) };
+        json!({"role": "gateway", "device": "bunch0", "uptime_s": requests, "sessions": 1, "resets": 0, "kept_bytes": 0, "bypassed": {"mptcp": 2},
             "unhelped_packets": 0, "cells_of_others": 0, "too_long": 0, "cut_packets": 0, "delivered_packets": 1, "delivered_bytes": 1,
             "refused_packets": 0, "turned_away": 0, "uploads": [], "contributors": [
-            {"name": "anna", "remote": remote, "address": null, "neighbours": 1, "hears_cells": null, "packets": 1, "bytes": asked * 1000,
+            {"name": "anna", "remote": remote, "address": null, "neighbours": 1, "hears_cells": null, "packets": 1, "bytes": requests * 1000,
                 "failed": 0, "late": 0, "damaged": 0, "data_bytes": 1, "report_bytes": 0, "score": 1.0}]})
     };
     no_bond(&states, "bunch", status);
@@ -118,7 +118,7 @@ fn a_bunch_is_shown_with_what_each_brings() {
 #[test]
 fn what_is_granted_is_shown_and_changed_by_the_commands_requests() {
     let states = States::new("web-grants");
-    let asked = daemon(&states, 1);
+    let requests = daemon(&states, 1);
     let web = Web::on_a_port(&states);
     let session = web.open();
     let head = "GET /api/grants HTTP/1.1\r\n";
@@ -133,10 +133,10 @@ fn what_is_granted_is_shown_and_changed_by_the_commands_requests() {
     let both = format!("{}{}", session.cookie, session.key);
     let quota = json!({"do": "quota", "change": {"client": "alice", "to": {"amount": "10GB", "per": "day", "then": null}}});
     assert_eq!(web.post("/api/act", &session.cookie, &quota.to_string()).code, 403);
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(requests.lock().unwrap().is_empty());
     let answer = web.post("/api/act", &both, &quota.to_string());
     assert_eq!((answer.code, answer.body.contains("it is done")), (200, true), "{answer:?}");
-    let line = asked.lock().unwrap().pop().unwrap();
+    let line = requests.lock().unwrap().pop().unwrap();
     assert!(line.contains(r#""ask":"quota""#) && line.contains("10000000000"), "{line}");
     wait_for(&web, &session, "timeline", has_line("it is done"));
     let forward = |port: u16| {
@@ -145,7 +145,7 @@ fn what_is_granted_is_shown_and_changed_by_the_commands_requests() {
         json!({"do": "grant", "change": {"forward-add": forward}}).to_string()
     };
     assert_eq!(web.post("/api/act", &both, &forward(8081)).code, 200);
-    assert!(asked.lock().unwrap().pop().unwrap().contains(r#""ask":"grant""#));
+    assert!(requests.lock().unwrap().pop().unwrap().contains(r#""ask":"grant""#));
     let refused = web.post("/api/act", &both, &forward(22));
     let sentence = "a program of this machine listens at tcp port 22: choose another\n";
     assert_eq!((refused.code, refused.body.as_str()), (409, sentence));
@@ -156,7 +156,7 @@ fn what_is_granted_is_shown_and_changed_by_the_commands_requests() {
         let answer = web.post("/api/act", &both, wrong);
         assert!(answer.code == 400 && answer.body.contains("write a number with"), "{wrong}: {answer:?}");
     }
-    assert!(asked.lock().unwrap().is_empty(), "what is refused here does not reach the daemon");
+    assert!(requests.lock().unwrap().is_empty(), "what is refused here does not reach the daemon");
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Contributor {
                 if self.claimed.take().is_none() {
                     return (None, None);
                 }
-                let newer = last.filter(|r| why == Refused::Behind && self.is_newer(r));
+                let newer = last.filter(|r| why == Refused::Outdated && self.is_newer(r));
                 match newer {
                     // It is ours: this end had lost it, with a crash or an old backup.
                     Some(record) => {
@@ -138,9 +138,9 @@ impl Contributor {
                     None => {
                         self.refuse(match why {
                             Refused::Numbers => "the gateway has counted something else",
-                            Refused::Fork | Refused::Behind => "the gateway has other records",
+                            Refused::Fork | Refused::Outdated => "the gateway has other records",
                             Refused::Key => "the gateway knows this access point by another signing key",
-                            Refused::Room => "the gateway has no room for it",
+                            Refused::Full => "the gateway keeps no more accounts",
                         });
                         (None, None)
                     }

@@ -42,9 +42,9 @@ pub(crate) struct Counts {
 }
 
 /// The answer, and a record that is to be kept.
-pub(crate) type Heard = (Option<Words>, Option<Record>);
+pub(crate) type Answer = (Option<Words>, Option<Record>);
 
-/// A no: why, and with `behind` the gateway's last record.
+/// A no: why, and with `outdated` the gateway's last record.
 type No = Box<(Refused, Option<Record>)>;
 
 fn no<T>(why: Refused) -> Result<T, No> {
@@ -90,7 +90,7 @@ impl Ledgers {
         words: Words,
         kept: impl FnOnce() -> Option<Record>,
         (now, at): (Time, u64),
-    ) -> Heard {
+    ) -> Answer {
         match words {
             Words::Claim { signer, packets, bytes, last } => {
                 let claim = Claim { key, signer, carried: (packets, bytes), last };
@@ -112,21 +112,21 @@ impl Ledgers {
         measured: Measured,
         kept: impl FnOnce() -> Option<Record>,
         (now, at): (Time, u64),
-    ) -> Result<Heard, No> {
+    ) -> Result<Answer, No> {
         let Claim { key, signer, carried, last } = claim;
         let gateway = self.signer.verifier();
         let is_ours = |r: &Record| (r.statement.gateway, r.statement.key) == (gateway, key);
         let is_first = !self.all.contains_key(&key);
         if is_first {
             if self.all.len() >= CONTRIBUTORS {
-                return no(Refused::Room);
+                return no(Refused::Full);
             }
             let head = kept().filter(is_ours);
             let contributor = head.as_ref().map(|r| r.statement.contributor);
             let before = head.as_ref().map(|r| r.statement.totals).unwrap_or_default();
             self.all.insert(key, Ledger { head, contributor, before, ..Ledger::default() });
         }
-        let Some(ledger) = self.all.get_mut(&key) else { return no(Refused::Room) };
+        let Some(ledger) = self.all.get_mut(&key) else { return no(Refused::Full) };
         if ledger.claimed_at.is_some_and(|then| now < then + PAUSE) {
             return Ok((None, None));
         }
@@ -170,14 +170,13 @@ impl Ledgers {
     }
 
     /// The contributor has signed. A record that was not offered last counts for nothing: it was
-    /// here before, or is made up.
+    /// here before, or is made up. One answer for each offer: a signature takes long to check.
     fn agreed(&mut self, key: PublicKey, record: Record) -> Option<Record> {
         let ledger = self.all.get_mut(&key)?;
         let is_it = |offer: &mut Offer| {
-            let same = (&offer.statement, &offer.by_gateway) == (&record.statement, &record.by_gateway);
-            same && record.is_proved()
+            (&offer.statement, &offer.by_gateway) == (&record.statement, &record.by_gateway)
         };
-        if ledger.offered.take_if(is_it).is_none() {
+        if ledger.offered.take_if(is_it).is_none() || !record.is_proved() {
             self.counts.refused += 1;
             return None;
         }
@@ -196,13 +195,13 @@ impl Ledger {
         is_ours: impl Fn(&Record) -> bool,
     ) -> Result<Option<Record>, No> {
         let own = self.head.as_ref().map_or(0, |h| h.statement.number);
-        let behind = || Err(Box::new((Refused::Behind, self.head.clone())));
-        let Some(last) = last else { return if own == 0 { Ok(None) } else { behind() } };
+        let outdated = || Err(Box::new((Refused::Outdated, self.head.clone())));
+        let Some(last) = last else { return if own == 0 { Ok(None) } else { outdated() } };
         if !is_ours(&last) {
             return no(Refused::Key);
         }
         if last.statement.number < own {
-            return behind();
+            return outdated();
         }
         if last.statement.number == own {
             let same = self.head.as_ref().is_some_and(|h| h.statement == last.statement);

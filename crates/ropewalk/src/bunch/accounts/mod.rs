@@ -15,11 +15,11 @@
 //! |---|---|
 //! | `contributor` | the access point's end |
 //! | `ledger` | the gateway's end |
-//! | `book` | what is kept in the state directory |
+//! | `files` | what is kept in the state directory |
 //! | `show` | the commands |
 
-mod book;
 mod contributor;
+mod files;
 mod ledger;
 mod show;
 #[cfg(test)]
@@ -27,8 +27,8 @@ mod tests;
 #[cfg(test)]
 mod vectors;
 
-pub(super) use book::{Books, Keeper};
 pub(super) use contributor::Contributor;
+pub(super) use files::{AccountFiles, Keeper};
 pub(super) use ledger::{Ledgers, Measured};
 pub(super) use show::run;
 
@@ -325,13 +325,13 @@ pub(crate) enum Refused {
     Numbers,
     /// The last record that the contributor knows is not the gateway's last one, which comes with
     /// the answer.
-    Behind,
+    Outdated,
     /// Another record of the same number was signed.
     Fork,
     /// The contributor has signed with another key, or for somebody else.
     Key,
-    /// There is no room for another contributor, or no clock or key to sign with.
-    Room,
+    /// There are accounts of as many as are kept, or no clock or key to sign with.
+    Full,
 }
 
 /// What the two say about it.
@@ -355,7 +355,7 @@ pub(crate) enum Words {
     /// Gateway: no.
     Refused {
         why: Refused,
-        /// With `behind`: the gateway's last record.
+        /// With `outdated`: the gateway's last record.
         last: Option<Record>,
     },
     /// Contributor: signed.

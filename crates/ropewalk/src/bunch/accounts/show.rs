@@ -1,6 +1,6 @@
 //! `ropewalk bunch accounts`: what was agreed upon, and whether a file proves it.
 
-use super::book::{Book, Books, LONGEST};
+use super::files::{AccountFile, AccountFiles, LONGEST};
 use super::{Statement, Totals, Verifier};
 use crate::bunch::args::{Accounts, AccountsCommand, Verify};
 use crate::exit::{Code, failure};
@@ -51,9 +51,9 @@ pub(crate) fn run(args: &Accounts) -> anyhow::Result<()> {
     let clients = dir.read_json::<Clients>(CLIENTS_FILE)?.unwrap_or_default();
     let name = |key: &PublicKey| clients.name_of(key).map(str::to_owned);
     let mut all = Vec::new();
-    for (file, book) in Books::new(&dir).all()? {
+    for (file, chain) in AccountFiles::new(&dir).all()? {
         let path = dir.path().join(&file).display().to_string();
-        match book.and_then(|book| account(&book, &path)) {
+        match chain.and_then(|chain| account(&chain, &path)) {
             Ok(Some(account)) => all.push(account),
             Ok(None) => {}
             Err(error) => eprintln!("{file}: {error:#}"),
@@ -104,9 +104,9 @@ fn at(second: u64) -> String {
 ///
 /// # Errors
 /// A signature does not hold, or a record does not follow the one before.
-pub(super) fn account(book: &Book, file: &str) -> anyhow::Result<Option<Account>> {
+pub(super) fn account(chain: &AccountFile, file: &str) -> anyhow::Result<Option<Account>> {
     let mut before: Option<&Statement> = None;
-    for record in &book.records {
+    for record in &chain.records {
         let statement = &record.statement;
         anyhow::ensure!(record.is_proved(), "record {}: a signature does not hold", statement.number);
         anyhow::ensure!(
@@ -117,7 +117,7 @@ pub(super) fn account(book: &Book, file: &str) -> anyhow::Result<Option<Account>
         );
         before = Some(statement);
     }
-    let Some((first, last)) = book.records.first().zip(before) else { return Ok(None) };
+    let Some((first, last)) = chain.records.first().zip(before) else { return Ok(None) };
     Ok(Some(Account {
         name: None,
         key: last.key.to_string(),
@@ -135,13 +135,13 @@ pub(super) fn account(book: &Book, file: &str) -> anyhow::Result<Option<Account>
 fn verify(args: &Verify) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for path in &args.files {
-        let book = load(path)?;
-        let account = account(&book, &path.display().to_string());
+        let chain = load(path)?;
+        let account = account(&chain, &path.display().to_string());
         let proved = account.with_context(|| path.display().to_string())?;
         let Some(account) = proved else {
             return Err(failure(Code::Failure, format!("{}: it has no record", path.display())));
         };
-        all.push((account, book));
+        all.push((account, chain));
     }
     let said = judge(&all, args.gateway, args.contributor)?;
     match args.json {
@@ -151,7 +151,7 @@ fn verify(args: &Verify) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn load(path: &Path) -> anyhow::Result<Book> {
+fn load(path: &Path) -> anyhow::Result<AccountFile> {
     let unreadable = || format!("{} cannot be read", path.display());
     let mut text = String::new();
     let file = File::open(path).with_context(unreadable)?;
@@ -163,12 +163,12 @@ fn load(path: &Path) -> anyhow::Result<Book> {
 /// Holds files against the keys, and against each other: where two have the same number of one
 /// account, it is the same statement.
 pub(super) fn judge(
-    all: &[(Account, Book)],
+    all: &[(Account, AccountFile)],
     gateway: Option<Verifier>,
     contributor: Option<Verifier>,
 ) -> anyhow::Result<String> {
     let (mut said, mut known, mut newest) = (String::new(), BTreeMap::new(), BTreeMap::new());
-    for (account, book) in all {
+    for (account, chain) in all {
         let is = |wanted: Option<Verifier>, found| wanted.is_none_or(|w| w == found);
         anyhow::ensure!(
             is(gateway, account.gateway),
@@ -182,7 +182,7 @@ pub(super) fn judge(
             account.file,
             account.contributor
         );
-        for record in &book.records {
+        for record in &chain.records {
             let s = &record.statement;
             let name = (s.gateway, s.contributor, s.number);
             let (other, file) = known.entry(name).or_insert((s, &account.file));

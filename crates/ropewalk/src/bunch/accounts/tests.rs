@@ -1,4 +1,4 @@
-use super::book::{self, Book};
+use super::files::{self, AccountFile};
 use super::*;
 use crate::state::tests::Scratch;
 use ropewalk_bunch::Time;
@@ -100,12 +100,12 @@ impl Pair {
     }
 }
 
-fn book(records: &[Record]) -> Book {
-    Book { records: records.to_vec() }
+fn chain(records: &[Record]) -> AccountFile {
+    AccountFile { records: records.to_vec() }
 }
 
 fn proved(records: &[Record]) -> anyhow::Result<Option<show::Account>> {
-    show::account(&book(records), "file")
+    show::account(&chain(records), "file")
 }
 
 #[test]
@@ -185,10 +185,10 @@ fn a_record_that_comes_again_counts_once() {
     // An old one as the last: the gateway says what it has.
     let claim = |last| Words::Claim { signer: signer(2).verifier(), packets: 20, bytes: 20_000, last };
     p.now += EVERY;
-    let behind = Words::Refused { why: Refused::Behind, last: p.far_kept.last().cloned() };
-    assert_eq!(p.far(claim(Some(record))), Some(behind.clone()));
+    let outdated = Words::Refused { why: Refused::Outdated, last: p.far_kept.last().cloned() };
+    assert_eq!(p.far(claim(Some(record))), Some(outdated.clone()));
     p.now += EVERY;
-    assert_eq!(p.far(claim(None)), Some(behind));
+    assert_eq!(p.far(claim(None)), Some(outdated));
     // Within a second of another one it costs nothing.
     assert_eq!(p.far(claim(None)), None);
     assert_eq!(p.totals(), (20, 20));
@@ -247,6 +247,18 @@ fn another_signing_key_or_another_contributor_s_record_is_refused() {
 }
 
 #[test]
+fn an_offer_has_one_answer_and_a_wrong_signature_is_not_checked_again() {
+    let mut p = Pair::new();
+    p.connect();
+    p.carry(10, 10);
+    let claim = p.claim().unwrap();
+    let Some(Words::Offer { offer }) = p.far(claim) else { panic!() };
+    p.far(Words::Agreed { record: offer.clone().agreed(&signer(4)).unwrap() });
+    p.far(Words::Agreed { record: offer.agreed(&signer(2)).unwrap() });
+    assert_eq!((p.far_kept.len(), p.ledgers.counts().refused), (0, 2));
+}
+
+#[test]
 fn a_file_proves_what_is_in_it_and_lacks_nothing_between() {
     let mut p = Pair::new();
     p.connect();
@@ -259,7 +271,7 @@ fn a_file_proves_what_is_in_it_and_lacks_nothing_between() {
     let hole = [all[0].clone(), all[2].clone()];
     assert!(proved(&hole).is_err() && proved(&[all[1].clone(), all[0].clone()]).is_err());
     // What was cut off at the end the other end's file has.
-    let file = |records: &[Record]| (proved(records).unwrap().unwrap(), book(records));
+    let file = |records: &[Record]| (proved(records).unwrap().unwrap(), chain(records));
     let said = show::judge(&[file(&all[..2]), file(&all)], None, None).unwrap();
     assert!(said.contains("its end is missing: another file goes on to record 4"), "{said}");
     let said = show::judge(&[file(&all)], Some(signer(1).verifier()), Some(signer(2).verifier())).unwrap();
@@ -277,7 +289,7 @@ fn a_file_proves_what_is_in_it_and_lacks_nothing_between() {
 fn files_are_bounded_and_a_truncated_one_is_put_aside() {
     let scratch = Scratch::new();
     let with = key(2).public();
-    let books = Books::new(&scratch.0);
+    let files = AccountFiles::new(&scratch.0);
     let (gateway, contributor) = (signer(1), signer(2));
     let mut last: Option<Record> = None;
     let mut next = || {
@@ -297,18 +309,18 @@ fn files_are_bounded_and_a_truncated_one_is_put_aside() {
         last.clone().unwrap()
     };
     for _ in 0..300 {
-        book::add(&scratch.0, &with, next()).unwrap();
+        files::add(&scratch.0, &with, next()).unwrap();
     }
-    assert_eq!(books.last(&with).unwrap().statement.number, 300);
-    let all = books.all().unwrap();
+    assert_eq!(files.last(&with).unwrap().statement.number, 300);
+    let all = files.all().unwrap();
     let (name, kept) = (all[0].0.clone(), all[0].1.as_ref().unwrap());
     assert_eq!((all.len(), kept.records.len(), kept.records[0].statement.number), (1, 256, 45));
     let text = scratch.0.read(&name).unwrap().unwrap();
-    assert!(text.len() as u64 <= book::LONGEST);
+    assert!(text.len() as u64 <= files::LONGEST);
     scratch.0.write(&name, &text.as_bytes()[..text.len() / 2]).unwrap();
-    assert_eq!(books.last(&with), None, "a truncated file proves nothing");
-    book::add(&scratch.0, &with, next()).unwrap();
-    assert_eq!(books.last(&with).unwrap().statement.number, 301);
+    assert_eq!(files.last(&with), None, "a truncated file proves nothing");
+    files::add(&scratch.0, &with, next()).unwrap();
+    assert_eq!(files.last(&with).unwrap().statement.number, 301);
     assert!(scratch.0.read(&format!("{name}.bad")).unwrap().is_some());
 }
 
@@ -321,7 +333,7 @@ fn the_words_come_back_and_others_are_none() {
     let offer = p.far(claim.clone()).unwrap();
     let agreed = p.hear(offer.clone()).unwrap();
     let last = p.near_kept.last().cloned();
-    for words in [claim, offer, agreed, Words::Refused { why: Refused::Behind, last }] {
+    for words in [claim, offer, agreed, Words::Refused { why: Refused::Outdated, last }] {
         let text = serde_json::to_string(&words).unwrap();
         assert_eq!(serde_json::from_str::<Words>(&text).unwrap(), words, "{text}");
     }

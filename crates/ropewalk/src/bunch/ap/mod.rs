@@ -11,13 +11,13 @@ mod account;
 mod air;
 mod background;
 
-use super::accounts::{Books, Contributor, Keeper, Signer};
+use super::accounts::{AccountFiles, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
 use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::overhear::Overhear;
 use super::record::{Broken, Channel, Records};
-use super::report::{ApStatus, BunchStatus};
+use super::report::{AccountStatus, ApStatus, BunchStatus};
 use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::{self, Word};
@@ -71,7 +71,7 @@ pub(super) struct Parts {
     pub tun: Tun,
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
-    pub accounts: (Books, Keeper),
+    pub accounts: (AccountFiles, Keeper),
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
@@ -384,9 +384,11 @@ impl Daemon<'_> {
             shares_sent: shares.sent,
             shares_received: shares.received,
             shares_refused: shares.refused,
-            records: self.account.head().map_or(0, |r| r.statement.number),
-            accounts_refused: self.account.counts().refused,
-            accounts_unanswered: self.account.counts().unanswered,
+            account: AccountStatus {
+                records: self.account.head().map_or(0, |r| r.statement.number),
+                refused: self.account.counts().refused,
+                unanswered: self.account.counts().unanswered,
+            },
             handed: self.parts.args.share.clone(),
             air,
         }

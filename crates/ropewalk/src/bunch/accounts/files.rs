@@ -22,7 +22,7 @@ const PREFIX: &str = "account-";
 /// A file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Book {
+pub(super) struct AccountFile {
     /// The oldest first.
     pub records: Vec<Record>,
 }
@@ -37,24 +37,24 @@ fn name(with: &PublicKey) -> String {
 
 /// Reads what is kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Books(StateDir);
+pub(crate) struct AccountFiles(StateDir);
 
-impl Books {
-    pub(crate) fn new(dir: &StateDir) -> Books {
-        Books(dir.clone())
+impl AccountFiles {
+    pub(crate) fn new(dir: &StateDir) -> AccountFiles {
+        AccountFiles(dir.clone())
     }
 
     /// The last record with somebody. A damaged file has none: the other end's has.
     pub(crate) fn last(&self, with: &PublicKey) -> Option<Record> {
-        let book = read(&self.0, &name(with)).unwrap_or_else(|error| {
+        let chain = read(&self.0, &name(with)).unwrap_or_else(|error| {
             tracing::warn!("{error:#}: it is put aside when the next record comes");
             None
         });
-        book?.records.pop().filter(Record::is_proved)
+        chain?.records.pop().filter(Record::is_proved)
     }
 
     /// All files, by their names.
-    pub(super) fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<Book>)>> {
+    pub(super) fn all(&self) -> anyhow::Result<Vec<(String, anyhow::Result<AccountFile>)>> {
         let entries = std::fs::read_dir(self.0.path());
         let entries = entries.with_context(|| format!("{} cannot be read", self.0.path().display()))?;
         let names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
@@ -62,14 +62,14 @@ impl Books {
         let mut names: Vec<String> = names.filter(is_one).take(2 * ledger::CONTRIBUTORS).collect();
         names.sort();
         let one = |name: String| {
-            let book = read(&self.0, &name).map(Option::unwrap_or_default);
-            (name, book)
+            let chain = read(&self.0, &name).map(Option::unwrap_or_default);
+            (name, chain)
         };
         Ok(names.into_iter().map(one).collect())
     }
 }
 
-fn read(dir: &StateDir, name: &str) -> anyhow::Result<Option<Book>> {
+fn read(dir: &StateDir, name: &str) -> anyhow::Result<Option<AccountFile>> {
     let Some(text) = dir.read_at_most(name, LONGEST)? else { return Ok(None) };
     let damaged = || format!("{} is damaged", dir.path().join(name).display());
     serde_json::from_str(&text).map(Some).with_context(damaged)
@@ -92,7 +92,7 @@ impl Keeper {
     /// Keeps a record with somebody. One that is lost comes again from the other end.
     pub(crate) fn keep(&self, with: PublicKey, record: Record) {
         if let Err(TrySendError::Full(_)) = self.0.try_send((with, record)) {
-            tracing::warn!("the disk is behind: a record of an account is not kept here");
+            tracing::warn!("the disk is slow: a record of an account is not kept here");
         }
     }
 }
@@ -111,19 +111,20 @@ fn work(dir: &StateDir, inbox: &Receiver<(PublicKey, Record)>) {
 /// Adds a record, and lets the oldest go where there are too many.
 pub(super) fn add(dir: &StateDir, with: &PublicKey, record: Record) -> anyhow::Result<()> {
     let name = name(with);
-    let follows =
-        |book: &Book| book.records.last().is_none_or(|r| record.statement.follows(Some(&r.statement)));
-    let mut book = match read(dir, &name) {
-        Ok(None) => Book::default(),
-        Ok(Some(book)) if follows(&book) => book,
+    let follows = |chain: &AccountFile| {
+        chain.records.last().is_none_or(|r| record.statement.follows(Some(&r.statement)))
+    };
+    let mut chain = match read(dir, &name) {
+        Ok(None) => AccountFile::default(),
+        Ok(Some(chain)) if follows(&chain) => chain,
         // Damaged, or an old one: the other end had newer records.
         Ok(Some(_)) | Err(_) => {
             dir.put_aside(&name)?;
-            Book::default()
+            AccountFile::default()
         }
     };
-    book.records.push(record);
-    let excess = book.records.len().saturating_sub(MOST);
-    book.records.drain(..excess);
-    dir.write_json(&name, &book)
+    chain.records.push(record);
+    let excess = chain.records.len().saturating_sub(MOST);
+    chain.records.drain(..excess);
+    dir.write_json(&name, &chain)
 }

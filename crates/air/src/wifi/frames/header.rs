@@ -1,4 +1,4 @@
-//! What a medium has to know of a frame's header (802.11-2020, 9.2.4): for whom it is, and how urgent.
+//! A frame's receiver and access category, from its header (802.11-2020, 9.2.4).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct Header {
     /// Address 1.
     pub(super) to: Mac,
     pub(super) category: AccessCategory,
-    /// Bytes behind the LLC header of a data frame; 0 of others.
+    /// Bytes after the LLC header of a data frame; 0 of others.
     pub(super) body_bytes: u32,
 }
 

@@ -1,4 +1,4 @@
-//! `ropewalk lab hwsim`: a scenario over the kernel's own Wi-Fi, hostapd and wpa_supplicant, with the air under it that the simulator has.
+//! `ropewalk lab hwsim`: a scenario over the kernel's own Wi-Fi and the simulator's air.
 
 use super::run::{again_inside, bar, invalid_run, located};
 use crate::exit::{Code, failure};
@@ -20,8 +20,9 @@ use std::time::Duration;
 pub(crate) struct Hwsim {
     #[command(flatten)]
     pub which: Which,
-    /// How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Seconds for access points, and then for stations, to come up; the report lists who joined nobody
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub join: u64,
     /// Write report.json and a CSV file for each table into this directory; made if it is not there
     #[arg(long, value_name = "DIR")]
@@ -49,14 +50,14 @@ pub(crate) fn run(args: &Hwsim) -> Result<()> {
     let interrupted = interrupt::watch()?;
     ropewalk_lab::Topology::cleanup_stale();
     let options = Options::new(&document.directory());
-    let told = |error: LabError| located(&document, error);
+    let with_file = |error: LabError| located(&document, error);
     let stopped = || failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run");
     let patience = Duration::from_secs(args.join);
     let run = HwsimRun::prepare(&scenario, &options, patience, &interrupted);
     if interrupted.load(Ordering::Relaxed) {
         return Err(stopped());
     }
-    let run = run.map_err(told)?;
+    let run = run.map_err(with_file)?;
     for station in run.unjoined() {
         eprintln!("ropewalk: {station} joined no access point within {} s", args.join);
     }
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &Hwsim) -> Result<()> {
     once::complain(&verdicts, "")
 }
 
-/// What rates the kernels chose, and who joined nobody.
+/// The rates that the kernels chose, and stations without an access point.
 fn rates(left: &HwsimReport) -> String {
     let mut text = String::new();
     if !left.rates.is_empty() {
@@ -98,10 +99,10 @@ fn rates(left: &HwsimReport) -> String {
     }
     for row in &left.rates {
         let share = 100.0 * row.acknowledged as f64 / row.tries.max(1) as f64;
-        let way = format!("{}>{}", row.from, row.to);
+        let link = format!("{}>{}", row.from, row.to);
         let _ = writeln!(
             text,
-            "  {way:30} {:>5} Mbit/s {:>9} tries, {share:.1} % acknowledged",
+            "  {link:30} {:>5} Mbit/s {:>9} tries, {share:.1} % acknowledged",
             row.mbps, row.tries
         );
     }

@@ -1,4 +1,4 @@
-//! hostapd for each access point, wpa_supplicant for each station: their files, and the wait for them.
+//! hostapd for each access point, wpa_supplicant for each station: configuration, start, wait.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -11,11 +11,11 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Interface, Mode, Radio, Standard};
 use ropewalk_scenario::wifi;
 
-use crate::live::ground::Ground;
+use crate::live::prepared::PreparedLab;
 use crate::{LabError, Namespace, Process, Result};
 
-/// How often interfaces are looked at while they come up.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often interfaces are polled while they come up.
+const POLL: Duration = Duration::from_millis(200);
 /// How much of a daemon's log an error shows, bytes.
 const SHOWN: usize = 2000;
 /// A time unit (802.11-2020, 3.1), ns.
@@ -37,15 +37,15 @@ struct Started {
 }
 
 impl Daemons {
-    /// Starts all of them: access points first, which must come up within `patience`, then stations, which may.
+    /// Starts all: access points first, which must come up within `patience`, then stations, which may.
     pub(super) fn start(
         scenario: &Scenario,
-        ground: &Ground,
+        prepared: &PreparedLab,
         patience: Duration,
         interrupted: &AtomicBool,
     ) -> Result<Daemons> {
         let mut processes = Vec::new();
-        for access_point in start_all(scenario, ground, Mode::Ap, &mut processes)? {
+        for access_point in start_all(scenario, prepared, Mode::Ap, &mut processes)? {
             if !await_up(&access_point, Instant::now() + patience, interrupted)? {
                 return Err(LabError::Daemon {
                     interface: access_point.interface,
@@ -55,7 +55,7 @@ impl Daemons {
                 });
             }
         }
-        let stations = start_all(scenario, ground, Mode::Station, &mut processes)?;
+        let stations = start_all(scenario, prepared, Mode::Station, &mut processes)?;
         let (until, mut unjoined) = (Instant::now() + patience, Vec::new());
         for station in stations {
             if !await_up(&station, until, interrupted)? {
@@ -69,7 +69,7 @@ impl Daemons {
 
 fn start_all(
     scenario: &Scenario,
-    ground: &Ground,
+    prepared: &PreparedLab,
     mode: Mode,
     processes: &mut Vec<Process>,
 ) -> Result<Vec<Started>> {
@@ -79,8 +79,8 @@ fn start_all(
             let Some(radio) = interface.radio.as_ref().and_then(|name| spec.radio.get(name)) else {
                 continue;
             };
-            let Some(place) = ground.nodes.iter().find(|n| n.name() == node) else { continue };
-            let (namespace, logs) = (place.namespace().clone(), ground.site.logs());
+            let Some(host) = prepared.nodes.iter().find(|n| n.name() == node) else { continue };
+            let (namespace, logs) = (host.namespace().clone(), prepared.site.logs());
             let stem = format!("{}-{}", namespace.label(), device);
             let log = logs.join(format!("{stem}.log"));
             let text = match mode {
@@ -123,7 +123,7 @@ fn await_up(started: &Started, until: Instant, interrupted: &AtomicBool) -> Resu
         if Instant::now() >= until || interrupted.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
@@ -143,7 +143,7 @@ fn access_point(device: &str, interface: &Interface, radio: &Radio) -> String {
     )
 }
 
-/// wpa_supplicant's file: it looks for its network on its radio's channel only, as the scenario's stations do.
+/// wpa_supplicant's file: it scans its radio's channel only, as the scenario's stations do.
 fn station(interface: &Interface, radio: &Radio) -> String {
     let mhz = megahertz(radio);
     format!(

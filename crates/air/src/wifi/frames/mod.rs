@@ -273,17 +273,18 @@ impl FrameMedium {
 
     fn on_captured(&mut self, captured: &CapturedFrame<u64>) {
         // Answers and RTS are the medium's own, and carry nothing.
-        let Some(sent) = captured.payloads.first().and_then(|number| self.sent.get(number)) else { return };
-        let mut bytes = Arc::clone(&sent.frame.bytes);
+        let Some(sent) = captured.payloads.first().and_then(|number| self.sent.get_mut(number)) else {
+            return;
+        };
         if captured.retry {
-            bytes = header::with_retry(&bytes);
+            header::set_retry(&mut sent.frame.bytes);
         }
         self.out.push_back(FrameOutput::Arrived {
             at: captured.at,
             radio: captured.radio,
             from: RadioId(sent.radio),
             token: sent.frame.token,
-            bytes,
+            bytes: Arc::clone(&sent.frame.bytes),
             signal_dbm: captured.signal_dbm,
             rate: captured.rate,
         });

@@ -227,6 +227,14 @@ fn frames_to_groups_go_once_and_those_to_unknown_addresses_as_often_as_the_serie
         (vec![(false, [4, 0, 0, 0])], 8),
         "two radios overhear four tries"
     );
+    let copies: std::collections::BTreeSet<_> = all
+        .iter()
+        .filter_map(|o| match o {
+            FrameOutput::Arrived { bytes, .. } => Some(bytes.as_ptr()),
+            FrameOutput::Done { .. } => None,
+        })
+        .collect();
+    assert_eq!(copies.len(), 2, "one of the first try, one of all others");
     let unanswered = FrameToSend { no_ack: true, bytes: data(AP, Mac::local(0), None, 100), ..unknown };
     let all = outcome(cell(legacy(54), 2), &[(1, unanswered)]);
     assert_eq!((ends(&all), arrivals(&all).len()), (vec![(false, [1, 0, 0, 0])], 2));

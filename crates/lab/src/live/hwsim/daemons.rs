@@ -33,6 +33,8 @@ struct Started {
     interface: String,
     device: String,
     namespace: Namespace,
+    program: &'static str,
+    process: Process,
     log: PathBuf,
 }
 
@@ -44,35 +46,34 @@ impl Daemons {
         patience: Duration,
         interrupted: &AtomicBool,
     ) -> Result<Daemons> {
-        let mut processes = Vec::new();
-        for access_point in start_all(scenario, prepared, Mode::Ap, &mut processes)? {
-            if !await_up(&access_point, Instant::now() + patience, interrupted)? {
-                return Err(LabError::Daemon {
-                    interface: access_point.interface,
-                    waited: patience,
-                    program: "hostapd",
-                    said: tail(&access_point.log),
-                });
+        let mut access_points = start_all(scenario, prepared, Mode::Ap)?;
+        for access_point in &mut access_points {
+            if !await_up(access_point, Instant::now() + patience, interrupted)? {
+                return Err(access_point.failure(format!("did not come up within {patience:?}")));
             }
         }
-        let stations = start_all(scenario, prepared, Mode::Station, &mut processes)?;
+        let mut stations = start_all(scenario, prepared, Mode::Station)?;
         let (until, mut unjoined) = (Instant::now() + patience, Vec::new());
-        for station in stations {
-            if !await_up(&station, until, interrupted)? {
+        for station in &mut stations {
+            if !await_up(station, until, interrupted)? {
                 tracing::debug!("{} is with nobody: {}", station.interface, tail(&station.log));
-                unjoined.push(station.interface);
+                unjoined.push(station.interface.clone());
             }
         }
-        Ok(Daemons { _processes: processes, unjoined })
+        let processes = access_points.into_iter().chain(stations).map(|started| started.process);
+        Ok(Daemons { _processes: processes.collect(), unjoined })
     }
 }
 
-fn start_all(
-    scenario: &Scenario,
-    prepared: &PreparedLab,
-    mode: Mode,
-    processes: &mut Vec<Process>,
-) -> Result<Vec<Started>> {
+impl Started {
+    fn failure(&self, what: String) -> LabError {
+        // Before its log is open, or of its arguments, it writes to its output.
+        let said = self.process.stdout() + &self.process.stderr() + &tail(&self.log);
+        LabError::Daemon { interface: self.interface.clone(), what, program: self.program, said }
+    }
+}
+
+fn start_all(scenario: &Scenario, prepared: &PreparedLab, mode: Mode) -> Result<Vec<Started>> {
     let mut all = Vec::new();
     for (node, spec) in &scenario.node {
         for (device, interface) in spec.interface.iter().filter(|(_, i)| i.mode == Some(mode)) {
@@ -89,36 +90,30 @@ fn start_all(
             };
             let file = logs.join(format!("{stem}.conf"));
             fs::write(&file, text).map_err(LabError::kernel(format!("write {}", file.display())))?;
-            let process = match mode {
-                Mode::Ap => {
-                    let words: [&OsStr; 3] = ["-f".as_ref(), log.as_os_str(), file.as_os_str()];
-                    namespace.start("hostapd", words)?
-                }
-                _ => {
-                    let [file, log] = [file.as_os_str(), log.as_os_str()];
-                    let words: [&OsStr; 6] =
-                        ["-i".as_ref(), device.as_ref(), "-c".as_ref(), file, "-f".as_ref(), log];
-                    namespace.start("wpa_supplicant", words)?
-                }
+            let [config, output, name]: [&OsStr; 3] = [file.as_ref(), log.as_ref(), device.as_ref()];
+            let flag = |text: &'static str| OsStr::new(text);
+            let (program, words) = match mode {
+                Mode::Ap => ("hostapd", vec![flag("-f"), output, config]),
+                _ => ("wpa_supplicant", vec![flag("-i"), name, flag("-c"), config, flag("-f"), output]),
             };
-            processes.push(process);
-            all.push(Started {
-                interface: format!("{node}:{device}"),
-                device: device.clone(),
-                namespace,
-                log,
-            });
+            let process = namespace.start(program, words)?;
+            let (interface, device) = (format!("{node}:{device}"), device.clone());
+            all.push(Started { interface, device, namespace, program, process, log });
         }
     }
     Ok(all)
 }
 
 /// Waits until the kernel says that frames pass: an access point sends beacons, a station is with one.
-fn await_up(started: &Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
+/// A daemon that has ended brings nothing up any more.
+fn await_up(started: &mut Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
     loop {
         let said = started.namespace.exec("ip", ["-o", "link", "show", "dev", &started.device])?;
         if String::from_utf8_lossy(&said.stdout).contains(" state UP ") {
             return Ok(true);
+        }
+        if let Some(status) = started.process.exit_status()? {
+            return Err(started.failure(format!("did not come up: {} ended with {status}", started.program)));
         }
         if Instant::now() >= until || interrupted.load(Ordering::Relaxed) {
             return Ok(false);

@@ -1,15 +1,14 @@
 //! `ropewalk lab hwsim`: a scenario over the kernel's own Wi-Fi and the simulator's air.
 
-use super::run::{again_inside, bar, invalid_run, located};
+use super::run::{again_inside, bar, conclude, located};
 use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
-use crate::sim::{Which, interrupt, once, output, show};
+use crate::sim::{Which, interrupt, output};
 use anyhow::Result;
 use clap::Args;
 use ropewalk_lab::LabError;
 use ropewalk_lab::live::Options;
 use ropewalk_lab::live::hwsim::{HwsimReport, HwsimRun, refusals};
-use ropewalk_scenario::verdict;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -24,7 +23,8 @@ pub(crate) struct Hwsim {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub join: u64,
-    /// Write report.json and a CSV file for each table into this directory; made if it is not there
+    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not
+    /// there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the report as JSON
@@ -72,23 +72,7 @@ pub(crate) fn run(args: &Hwsim) -> Result<()> {
     };
     left.report.provenance.file = document.file().to_owned();
     left.report.provenance.version = BUILD.to_owned();
-    let verdicts = verdict::judge(&scenario.expect, &left.report);
-    if let Some(directory) = &args.out {
-        output::write_json(&directory.join("report.json"), &left)?;
-        output::write_tables(directory, std::slice::from_ref(&left.report))?;
-    }
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&left)?),
-        false => {
-            let open = show::left_to_sweeps(&scenario.expect);
-            print!("{}{}{open}", show::render(&left.report, &verdicts), rates(&left));
-        }
-    }
-    let invalid = left.report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
-    if !invalid.is_empty() {
-        return Err(invalid_run(&invalid));
-    }
-    once::complain(&verdicts, "")
+    conclude(&scenario, &left.report, (&left, &rates(&left)), args.out.as_deref(), args.json)
 }
 
 /// The rates that the kernels chose, and stations without an access point.

@@ -5,7 +5,8 @@
 //!      ▲                                                └─▶ report: acknowledged?, tries ─┐
 //!      └───────────────── rate control, power save, TCP's small queues ◀──────────────────┘
 //! ```
-//! Numbers are those of `drivers/net/wireless/virtual/mac80211_hwsim.h`. Radios end with their socket.
+//! Numbers are those of `drivers/net/wireless/virtual/mac80211_hwsim.h`.
+//! Radios end with their socket.
 
 mod message;
 mod socket;

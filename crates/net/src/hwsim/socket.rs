@@ -42,8 +42,8 @@ pub struct Hwsim {
 }
 
 impl Hwsim {
-    /// Opens a socket in the calling thread's network namespace, and becomes the medium of all radios
-    /// that are made there.
+    /// Opens a socket in the calling thread's network namespace, and becomes the medium of all
+    /// radios that are made there.
     ///
     /// # Errors
     /// The module is not loaded; another is the medium; the right is missing.
@@ -155,8 +155,8 @@ impl AsFd for Hwsim {
     }
 }
 
-/// The module takes the close of any netlink socket with our port, in any namespace, for ours. So the
-/// port is one that the kernel gives to nobody.
+/// The module takes the close of any netlink socket with our port, in any namespace, for ours.
+/// So the port is one that the kernel gives to nobody.
 fn bind(socket: &mut Socket) -> io::Result<()> {
     let taken = |e: &io::Error| e.kind() == io::ErrorKind::AddrInUse;
     for n in 0..PORTS {

@@ -170,8 +170,8 @@ impl MonitorInterface {
     }
 }
 
-/// Gives a radio of the calling thread's namespace an interface with the radio's own address. It is a
-/// station until hostapd makes it an access point.
+/// Gives a radio of the calling thread's namespace an interface with the radio's own address.
+/// It is a station until hostapd makes it an access point.
 ///
 /// # Errors
 /// The name is taken; the right is missing.

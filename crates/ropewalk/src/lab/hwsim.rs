@@ -19,12 +19,12 @@ use std::time::Duration;
 pub(crate) struct Hwsim {
     #[command(flatten)]
     pub which: Which,
-    /// Seconds for access points, and then for stations, to come up; the report lists who joined nobody
+    /// Seconds for access points, and then stations, to come up; the report lists who joined nobody
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub join: u64,
-    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is not
-    /// there
+    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is
+    /// not there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the report as JSON

@@ -48,7 +48,7 @@ pub struct FrameToSend {
 /// What comes out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameOutput {
-    /// A radio has decoded a frame, whoever it was for. A repetition arrives with its Retry bit set.
+    /// A radio has decoded a frame, whoever it was for. A repetition has its Retry bit set.
     Arrived {
         /// The end of its PPDU.
         at: Time,
@@ -235,8 +235,8 @@ impl FrameMedium {
         self.air.radio_stats(radio)
     }
 
-    /// Counters of a radio by receiver; groups count as [`Mac::BROADCAST`]. Bytes are those after the
-    /// LLC header of data frames; other frames count none.
+    /// Counters of a radio by receiver; groups count as [`Mac::BROADCAST`]. Bytes are those after
+    /// the LLC header of data frames; other frames count none.
     pub fn peer_stats(&self, radio: RadioId) -> impl Iterator<Item = (Mac, PeerStats)> {
         let iface = self.iface_of.get(usize::from(radio.0)).copied().unwrap_or(GROUP);
         let nobody = self.air.ifaces[usize::from(self.nobody)].mac;

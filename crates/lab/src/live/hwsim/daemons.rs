@@ -39,7 +39,7 @@ struct Started {
 }
 
 impl Daemons {
-    /// Starts all: access points first, which must come up within `patience`, then stations, which may.
+    /// Starts access points, which must come up within `patience`, then stations, which may.
     pub(super) fn start(
         scenario: &Scenario,
         prepared: &PreparedLab,
@@ -67,7 +67,7 @@ impl Daemons {
 
 impl Started {
     fn failure(&self, what: String) -> LabError {
-        // Before its log is open, or of its arguments, it writes to its output.
+        // Errors before its log is open are in its output.
         let said = self.process.stdout() + &self.process.stderr() + &tail(&self.log);
         LabError::Daemon { interface: self.interface.clone(), what, program: self.program, said }
     }
@@ -104,8 +104,8 @@ fn start_all(scenario: &Scenario, prepared: &PreparedLab, mode: Mode) -> Result<
     Ok(all)
 }
 
-/// Waits until the kernel says that frames pass: an access point sends beacons, a station is with one.
-/// A daemon that has ended brings nothing up any more.
+/// Waits until the kernel says that frames pass: an access point sends beacons, a station has joined.
+/// It is an error if the daemon has ended.
 fn await_up(started: &mut Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
     loop {
         let said = started.namespace.exec("ip", ["-o", "link", "show", "dev", &started.device])?;

@@ -1,4 +1,4 @@
-//! A scenario whose radios are the kernel's own: mac80211, hostapd and wpa_supplicant over our medium.
+//! A scenario over the kernel's own Wi-Fi: mac80211, hostapd, wpa_supplicant; the medium is ours.
 //!
 //! ```text
 //!   node "sta" (a namespace)             one real-time thread              node "ap" (a namespace)
@@ -76,12 +76,12 @@ pub struct HwsimRun {
 
 impl HwsimRun {
     /// Makes nodes and radios, starts hostapd and wpa_supplicant, waits up to `patience` for access
-    /// points and as long for stations, and opens the sockets of all flows. The report lists stations
-    /// that join nobody. Once `interrupted` it waits no longer.
+    /// points and as long for stations, and opens the sockets of all flows. The report lists who
+    /// joined nobody. Once `interrupted` it waits no longer.
     ///
     /// # Errors
-    /// What cannot run here, with its key; what the machine lacks, with the remedy; an access point that
-    /// does not start, or a daemon that ends, with its output.
+    /// What cannot run here, with its key; what the machine lacks, with the remedy; an access point
+    /// that does not start, or a daemon that ends, with its output.
     pub fn prepare(
         scenario: &Scenario,
         options: &Options,

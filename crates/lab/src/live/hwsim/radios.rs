@@ -20,7 +20,7 @@ pub(super) struct Radios {
 }
 
 impl Radios {
-    /// Makes each radio, moves it into its node, and gives it an interface with the scenario's address.
+    /// Makes each radio, moves it into its node, and adds an interface with the scenario's address.
     pub(super) fn make(prepared: &mut PreparedLab) -> Result<Radios> {
         let made_in = prepared.site.namespace(MADE_IN)?;
         let mut hwsim = made_in.run(Hwsim::open)??;
@@ -39,7 +39,7 @@ impl Radios {
     }
 }
 
-/// The permanent address of a radio: none of a scenario's or the module's, and unique to the process.
+/// The permanent address of a radio: none of a scenario's or the module's, unique to the process.
 fn address(radio: usize) -> [u8; 6] {
     let ([_, a, b, c], [.., d, e]) = (std::process::id().to_be_bytes(), (radio as u32).to_be_bytes());
     [6, a, b, c, d, e]

@@ -104,7 +104,7 @@ fn start_all(scenario: &Scenario, prepared: &PreparedLab, mode: Mode) -> Result<
     Ok(all)
 }
 
-/// Waits until the kernel says that frames pass: an access point sends beacons, a station has joined.
+/// Waits until the kernel says that an access point sends beacons, or that a station has joined.
 /// It is an error if the daemon has ended.
 fn await_up(started: &mut Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
     loop {

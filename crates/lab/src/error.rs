@@ -87,12 +87,12 @@ pub enum LabError {
     #[error(transparent)]
     Wifi(#[from] ropewalk_net::wifi::WifiError),
     /// A daemon that does not bring an interface up.
-    #[error("{interface} did not come up within {waited:?}; {program} said:\n{said}")]
+    #[error("{interface} {what}; {program} said:\n{said}")]
     Daemon {
         /// `node:interface`.
         interface: String,
-        /// For how long it was waited for.
-        waited: Duration,
+        /// What went wrong: it took too long, or the daemon ended.
+        what: String,
         /// Which daemon.
         program: &'static str,
         /// The end of what it said.

@@ -1,4 +1,4 @@
-//! Messages of generic netlink families whose attributes are read here as they come: nl80211, mac80211_hwsim and the path manager of MPTCP.
+//! Generic netlink as raw attributes: nl80211, mac80211_hwsim and MPTCP's path manager.
 
 use std::io;
 

@@ -135,18 +135,23 @@ impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
 pub(crate) fn messages<M: NetlinkDeserializable>(
     datagram: &[u8],
 ) -> impl Iterator<Item = NetlinkMessage<M>> + '_ {
-    const HEADER: usize = 16;
+    split(datagram).filter_map(|message| {
+        let parsed = NetlinkMessage::deserialize(message);
+        parsed.inspect_err(|error| tracing::debug!(%error, "a netlink message was not understood")).ok()
+    })
+}
+
+/// Length of the header before each message (`struct nlmsghdr`).
+pub(crate) const HEADER: usize = 16;
+
+/// The messages of a datagram as bytes, each with its header; ends at one that is not whole.
+pub(crate) fn split(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
-        loop {
-            let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
-            let message = rest.get(..length).filter(|m| m.len() >= HEADER)?;
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
-            match NetlinkMessage::deserialize(message) {
-                Ok(message) => return Some(message),
-                Err(error) => tracing::debug!(%error, "a netlink message was not understood"),
-            }
-        }
+        let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
+        let message = rest.get(..length).filter(|m| m.len() >= HEADER)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+        Some(message)
     })
 }
 

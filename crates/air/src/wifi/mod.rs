@@ -17,7 +17,7 @@
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
 //! | `dilated` | an air whose time goes slower than its driver's |
-//! | `frames` | the medium alone, for somebody else's MAC: frames as bytes, with their rates |
+//! | `frames` | the medium for frames of another MAC: bytes, with their rates |
 
 pub mod abstract_medium;
 mod air;

@@ -31,11 +31,11 @@ mod ether;
 mod feedback;
 pub mod flows;
 mod forecast;
-mod ground;
 pub mod hwsim;
 mod kernel;
 mod node;
 mod plan;
+mod prepared;
 mod radio;
 mod run;
 mod setup;
@@ -70,8 +70,8 @@ use crate::{LabError, Lateness, Result, Rounds, Timing};
 use bonds::Bonds;
 use bunches::Bunches;
 use engine::Engine;
-use ground::Ground;
 use plan::Plan;
+use prepared::PreparedLab;
 
 /// How a lab is run.
 #[derive(Debug, Clone)]
@@ -151,7 +151,7 @@ impl Lab {
     /// # Errors
     /// What the models refuse, with the scenario's key; what the machine cannot do, with the remedy.
     pub fn start(scenario: &Scenario, options: &Options) -> Result<Lab> {
-        Ground::lay(scenario, options)?.raise(scenario, options)
+        PreparedLab::new(scenario, options)?.start(scenario, options)
     }
 
     /// Starts the scenario's bonds with `program` (the `ropewalk` binary) and waits until each carries a ping.

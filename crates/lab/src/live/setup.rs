@@ -22,7 +22,7 @@ pub(super) fn nodes(plan: &Plan, site: &Site) -> Result<Vec<Node>> {
     plan.nodes.iter().enumerate().map(node).collect()
 }
 
-/// A device for each interface that is no bridge; for those on air only if the air is the lab's own.
+/// A device for each interface that is no bridge; for those on air only if the lab has the air.
 pub(super) fn devices(plan: &Plan, nodes: &[Node], has_air: bool) -> Result<Vec<Option<File>>> {
     let elsewhere = |port: &Port| !has_air && matches!(port.joint, Joint::Radio(_));
     let device = |port: &Port| match port.is_bridge || elsewhere(port) {

@@ -38,7 +38,7 @@ fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
         BuildError::new(format!("node.{name}.pep.policy"), sentence)
     }));
     let queues = |link: &Link| {
-        let own = [&link.forward, &link.back].map(|way| way.queue.as_ref());
+        let own = [&link.forward, &link.back].map(|direction| direction.queue.as_ref());
         own.into_iter().flatten().chain([&link.queue]).any(|q| q.kind == Discipline::Classes)
     };
     found.extend(scenario.link.iter().filter(|link| queues(link)).map(|link| {

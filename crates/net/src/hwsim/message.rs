@@ -1,13 +1,13 @@
 //! Messages of the family `MAC80211_HWSIM` as bytes.
 
 use crate::genl::{attributes, nla};
+use crate::netlink::{self, HEADER};
 
 pub(super) const FAMILY: &str = "MAC80211_HWSIM";
 pub(super) const REGISTER: u8 = 1;
 const FRAME: u8 = 2;
 const TX_INFO_FRAME: u8 = 3;
 pub(super) const NEW_RADIO: u8 = 4;
-pub(super) const DEL_RADIO: u8 = 5;
 
 const ADDR_RECEIVER: u16 = 1;
 const ADDR_TRANSMITTER: u16 = 2;
@@ -18,7 +18,6 @@ const SIGNAL: u16 = 6;
 const TX_INFO: u16 = 7;
 const COOKIE: u16 = 8;
 pub(super) const CHANNELS: u16 = 9;
-pub(super) const RADIO_ID: u16 = 10;
 pub(super) const REG_CUSTOM_REG: u16 = 12;
 pub(super) const DESTROY_RADIO_ON_CLOSE: u16 = 16;
 pub(super) const RADIO_NAME: u16 = 17;
@@ -35,9 +34,8 @@ const STAT_ACK: u32 = 1 << 2;
 const RATES: usize = 4;
 /// A frame that mac80211 makes for a radio without VHT is no longer (802.11-2020, 9.2.4.8.1).
 const MAX_FRAME_BYTES: usize = 4091;
-/// `NLMSG_ERROR`, and the length of the header before every message (`struct nlmsghdr`).
+/// `NLMSG_ERROR`.
 const ERROR: u16 = 2;
-const HEADER: usize = 16;
 
 /// One step of a frame's series of rates (`struct hwsim_tx_rate` and `hwsim_tx_rate_flag`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,14 +161,10 @@ pub(super) fn status(family: u16, s: &TxStatus) -> Vec<u8> {
 
 /// The messages of a datagram: type, sequence number, and what is behind the header.
 fn messages(datagram: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
-    let mut rest = datagram;
-    std::iter::from_fn(move || {
-        let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
-        let message = rest.get(..length).filter(|m| m.len() >= HEADER)?;
-        rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    netlink::split(datagram).filter_map(|message| {
         let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);
         let sequence = u32::from_ne_bytes(*message.get(8..)?.first_chunk()?);
-        Some((kind, sequence, &message[HEADER..]))
+        Some((kind, sequence, message.get(HEADER..)?))
     })
 }
 
@@ -215,7 +209,7 @@ fn frame(bytes: &[u8]) -> Option<SentFrame> {
     })
 }
 
-/// What the kernel answers to the request with this number: 0 or more, or an error below 0. The number of a new radio comes this way, too.
+/// The kernel's answer to the request with this number: below 0 an error.
 pub(super) fn answer(datagram: &[u8], sequence: u32) -> Option<i32> {
     let (.., body) = messages(datagram).find(|(kind, number, _)| (*kind, *number) == (ERROR, sequence))?;
     body.first_chunk().map(|b| i32::from_ne_bytes(*b))
@@ -228,7 +222,7 @@ mod tests {
 
     const ID: u16 = 0x1c;
 
-    /// What a kernel 6.1 on a little-endian machine sends for a null-function frame: written by hand from `mac80211_hwsim_tx_frame_nl`.
+    /// A null-function frame of Linux 6.1, written by hand from `mac80211_hwsim_tx_frame_nl`.
     fn vector() -> Vec<u8> {
         let mut bytes = vec![0, 0, 0, 0, 0x1c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0];
         bytes.extend([10, 0, 2, 0, 0x42, 0, 0, 0, 1, 0, 0, 0]);
@@ -266,7 +260,7 @@ mod tests {
     #[cfg(target_endian = "little")]
     fn what_lacks_something_is_no_frame() {
         let whole = vector();
-        // Each attribute but the flags of rates and the padding is needed; named otherwise it is not there.
+        // Each attribute but the flags of rates is needed; under another kind it is missing.
         for (kind, is_needed) in
             [(2u8, true), (3, true), (4, true), (19, true), (7, true), (21, false), (8, true)]
         {

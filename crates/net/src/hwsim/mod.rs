@@ -1,14 +1,12 @@
-//! Simulated radios of the kernel (mac80211_hwsim), and the medium under them, which is ours.
-//!
-//! The module makes radios that mac80211 takes for real ones. What they send it hands to whoever has registered, and waits for two things: to whom it
-//! arrives, and what became of it. No medium of the kernel's own is left then. `wmediumd` speaks the same.
+//! Simulated radios of the kernel (mac80211_hwsim) over a medium of ours, as `wmediumd` does it.
 //!
 //! ```text
-//!   mac80211 ─ frame, rates, cookie ─▶ [`Hwsim::take_frame`] ─▶ a medium ─▶ [`Hwsim::deliver`] ─▶ each radio that decoded it
-//!      ▲                                                     └─▶ [`Hwsim::report`]: acknowledged?, tries per rate ─┐
-//!      └───────────────────────────────────── rate control, power save, TCP's small queues ◀───────────────────────┘
+//!   mac80211 ─ frame, rates, cookie ─▶ take_frame ─▶ a medium ─▶ deliver ─▶ receiving radios
+//!      ▲                                                └─▶ report: acknowledged?, tries ─┐
+//!      └───────────────── rate control, power save, TCP's small queues ◀──────────────────┘
 //! ```
-//! Numbers are those of `drivers/net/wireless/virtual/mac80211_hwsim.h`. Radios end with the socket that made them, however its process ends.
+//! Numbers are those of `drivers/net/wireless/virtual/mac80211_hwsim.h`.
+//! Radios end with their socket.
 
 mod message;
 mod socket;

@@ -11,14 +11,14 @@ use crate::genl::{Family, nla};
 
 /// More than the kernel puts into one message (a page and the longest frame).
 const BUFFER: usize = 32 << 10;
-/// Room for what the kernel hands over while we do something else: some hundred frames, each counted with the memory that it lies in.
+/// Receive buffer: some hundred frames, which the kernel counts with their overhead.
 const QUEUE_BYTES: i32 = 4 << 20;
 /// `NLM_F_ACK`.
 const ACK: u16 = 4;
-/// Ports of ours begin here: above all process numbers (2^22), below those that the kernel gives out when one is taken.
+/// Our ports begin here: above process numbers (2^22), below those that the kernel gives out.
 const FIRST_PORT: u32 = 1 << 30;
 const PORTS: u32 = 64;
-/// The custom regulatory domain 0 of the module: 1 to 11 in 2.4 GHz, 36 to 48 and 149 to 165 in 5 GHz, 40 MHz at most.
+/// Regulatory domain of the module: channels 1 to 11, 36 to 48 and 149 to 165, 40 MHz at most.
 const DOMAIN: u32 = 0;
 
 /// A radio that is to be made: one channel at a time, no interface yet, gone with the socket.
@@ -37,12 +37,13 @@ pub struct Hwsim {
     family: u16,
     sequence: u32,
     buffer: Vec<u8>,
-    /// Datagrams that came when there was no room.
+    /// Datagrams that the kernel dropped because the buffer was full.
     overruns: u64,
 }
 
 impl Hwsim {
-    /// Opens a socket in the calling thread's network namespace, and becomes the medium of all radios that are made there.
+    /// Opens a socket in the calling thread's network namespace, and becomes the medium of all
+    /// radios that are made there.
     ///
     /// # Errors
     /// The module is not loaded; another is the medium; the right is missing.
@@ -52,7 +53,7 @@ impl Hwsim {
         let mut socket = Socket::new(NETLINK_GENERIC).map_err(opening())?;
         bind(&mut socket).map_err(opening())?;
         socket.connect(&SocketAddr::new(0, 0)).map_err(opening())?;
-        // Without them answers to what the kernel refuses are longer, and bursts are lost sooner: no reason to give up.
+        // It works without: answers are longer, and bursts are dropped sooner.
         let _ = socket.set_cap_ack(true);
         let _ = enlarge(&socket);
         let mut hwsim =
@@ -65,11 +66,11 @@ impl Hwsim {
         Ok(hwsim)
     }
 
-    /// Makes a radio in the namespace of the socket; gives its number.
+    /// Makes a radio in the namespace of the socket.
     ///
     /// # Errors
     /// The name or the address is taken; the right is missing.
-    pub fn new_radio(&mut self, radio: &NewRadio<'_>) -> Result<u32, HwsimError> {
+    pub fn new_radio(&mut self, radio: &NewRadio<'_>) -> Result<(), HwsimError> {
         let mut name = radio.name.as_bytes().to_vec();
         name.push(0);
         let attributes = [
@@ -84,16 +85,7 @@ impl Hwsim {
         made.map_err(HwsimError::system(format!("making the simulated radio {}", radio.name)))
     }
 
-    /// Removes a radio by its number. One that has moved ends with the socket only: the module looks for it in the socket's namespace.
-    ///
-    /// # Errors
-    /// There is none in the socket's namespace.
-    pub fn remove_radio(&mut self, number: u32) -> Result<(), HwsimError> {
-        let removed = self.ask(message::DEL_RADIO, &[nla(message::RADIO_ID, &number.to_ne_bytes())]);
-        removed.map(drop).map_err(HwsimError::system("removing a simulated radio"))
-    }
-
-    /// The next frame that a radio sends, if one waits. Never blocks; what is no frame, and what is not the kernel's, is passed over.
+    /// The next frame that a radio sends, if one waits. Never blocks; other messages are skipped.
     ///
     /// # Errors
     /// The socket does not work any more.
@@ -125,7 +117,7 @@ impl Hwsim {
         self.socket.send(&message::delivery(self.family, delivery), 0).map(drop)
     }
 
-    /// Tells a radio what became of a frame of its.
+    /// Reports to a radio what became of its frame.
     ///
     /// # Errors
     /// The socket does not work any more.
@@ -133,13 +125,13 @@ impl Hwsim {
         self.socket.send(&message::status(self.family, status), 0).map(drop)
     }
 
-    /// How often frames came when there was no room for them.
+    /// How often the kernel dropped frames because the buffer was full.
     pub fn overruns(&self) -> u64 {
         self.overruns
     }
 
     /// Asks, and waits for the answer. Frames that come meanwhile are lost.
-    fn ask(&mut self, command: u8, attributes: &[Vec<u8>]) -> io::Result<u32> {
+    fn ask(&mut self, command: u8, attributes: &[Vec<u8>]) -> io::Result<()> {
         self.sequence += 1;
         let question = message::message((self.family, self.sequence, ACK), command, attributes);
         self.socket.send(&question, 0)?;
@@ -147,7 +139,11 @@ impl Hwsim {
             self.buffer.clear();
             self.socket.recv(&mut self.buffer, 0)?;
             if let Some(code) = message::answer(&self.buffer, self.sequence) {
-                return u32::try_from(code).map_err(|_| io::Error::from_raw_os_error(code.wrapping_neg()));
+                return match code {
+                    // A new radio's number is not negative.
+                    0.. => Ok(()),
+                    _ => Err(io::Error::from_raw_os_error(code.wrapping_neg())),
+                };
             }
         }
     }
@@ -159,8 +155,8 @@ impl AsFd for Hwsim {
     }
 }
 
-/// The module takes the end of any netlink socket with our port, in any namespace, for our end, and the kernel gives the first socket of a process
-/// its process number. So ours is a number that nobody is given.
+/// The module takes the close of any netlink socket with our port, in any namespace, for ours.
+/// So the port is one that the kernel gives to nobody.
 fn bind(socket: &mut Socket) -> io::Result<()> {
     let taken = |e: &io::Error| e.kind() == io::ErrorKind::AddrInUse;
     for n in 0..PORTS {
@@ -172,7 +168,7 @@ fn bind(socket: &mut Socket) -> io::Result<()> {
     Err(io::ErrorKind::AddrInUse.into())
 }
 
-/// Makes room beyond the machine's limit, or up to it without the right to that.
+/// Enlarges the buffer beyond the machine's limit, or without that right up to it.
 fn enlarge(socket: &Socket) -> io::Result<()> {
     let forced = rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, QUEUE_BYTES as usize);
     forced.or_else(|_| socket.set_rx_buf_sz(QUEUE_BYTES))

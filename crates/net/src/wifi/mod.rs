@@ -3,7 +3,7 @@
 //! The keys and the handshake of a network are wpa_supplicant's ([`Supplicant`]).
 
 mod bss;
-mod place;
+mod netns;
 mod quality;
 mod scan;
 mod stations;
@@ -12,12 +12,12 @@ mod unmanaged;
 
 pub use bss::Bss;
 pub(crate) use bss::read_any;
-pub use place::{add_interface, move_radio};
+pub use netns::move_radio;
 pub use quality::{Loss, Losses};
 pub use scan::{cached, scan};
 pub use stations::{
-    Capacity, Heard, Interface, MonitorInterface, Radio, StationInterface, SwitchedOn, interfaces, link_up,
-    listen,
+    Capacity, Heard, Interface, MonitorInterface, Radio, StationInterface, SwitchedOn, add_station,
+    interfaces, link_up, listen,
 };
 pub use supplicant::{Association, KnownNetwork, Supplicant, known_networks};
 pub use unmanaged::{Unmanaged, keep_others_off};

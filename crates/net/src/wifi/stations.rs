@@ -170,6 +170,16 @@ impl MonitorInterface {
     }
 }
 
+/// Gives a radio of the calling thread's namespace an interface with the radio's own address.
+/// It is a station until hostapd makes it an access point.
+///
+/// # Errors
+/// The name is taken; the right is missing.
+pub fn add_station(name: &str, radio: u32) -> Result<(), WifiError> {
+    let made = add(name, radio, TYPE_STATION, &[]);
+    made.map_err(|e| WifiError::system(format!("making the interface {name}"), e))
+}
+
 /// Makes an interface of this type.
 fn add(name: &str, radio: u32, kind: u32, more: &[Vec<u8>]) -> io::Result<()> {
     let name = [name.as_bytes(), &[0]].concat();

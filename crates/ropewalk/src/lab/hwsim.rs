@@ -1,15 +1,14 @@
-//! `ropewalk lab hwsim`: a scenario over the kernel's own Wi-Fi, hostapd and wpa_supplicant, with the air under it that the simulator has.
+//! `ropewalk lab hwsim`: a scenario over the kernel's own Wi-Fi and the simulator's air.
 
-use super::run::{again_inside, bar, invalid_run, located};
+use super::run::{again_inside, bar, conclude, located};
 use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
-use crate::sim::{Which, interrupt, once, output, show};
+use crate::sim::{Which, interrupt, output};
 use anyhow::Result;
 use clap::Args;
 use ropewalk_lab::LabError;
 use ropewalk_lab::live::Options;
 use ropewalk_lab::live::hwsim::{HwsimReport, HwsimRun, refusals};
-use ropewalk_scenario::verdict;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -20,10 +19,12 @@ use std::time::Duration;
 pub(crate) struct Hwsim {
     #[command(flatten)]
     pub which: Which,
-    /// How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Seconds for access points, and then stations, to come up; the report lists who joined nobody
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub join: u64,
-    /// Write report.json and a CSV file for each table into this directory; made if it is not there
+    /// Write report.json, a CSV file for each table, and charts into this directory; made if it is
+    /// not there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the report as JSON
@@ -49,14 +50,14 @@ pub(crate) fn run(args: &Hwsim) -> Result<()> {
     let interrupted = interrupt::watch()?;
     ropewalk_lab::Topology::cleanup_stale();
     let options = Options::new(&document.directory());
-    let told = |error: LabError| located(&document, error);
+    let with_file = |error: LabError| located(&document, error);
     let stopped = || failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run");
     let patience = Duration::from_secs(args.join);
     let run = HwsimRun::prepare(&scenario, &options, patience, &interrupted);
     if interrupted.load(Ordering::Relaxed) {
         return Err(stopped());
     }
-    let run = run.map_err(told)?;
+    let run = run.map_err(with_file)?;
     for station in run.unjoined() {
         eprintln!("ropewalk: {station} joined no access point within {} s", args.join);
     }
@@ -71,26 +72,10 @@ pub(crate) fn run(args: &Hwsim) -> Result<()> {
     };
     left.report.provenance.file = document.file().to_owned();
     left.report.provenance.version = BUILD.to_owned();
-    let verdicts = verdict::judge(&scenario.expect, &left.report);
-    if let Some(directory) = &args.out {
-        output::write_json(&directory.join("report.json"), &left)?;
-        output::write_tables(directory, std::slice::from_ref(&left.report))?;
-    }
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&left)?),
-        false => {
-            let open = show::left_to_sweeps(&scenario.expect);
-            print!("{}{}{open}", show::render(&left.report, &verdicts), rates(&left));
-        }
-    }
-    let invalid = left.report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
-    if !invalid.is_empty() {
-        return Err(invalid_run(&invalid));
-    }
-    once::complain(&verdicts, "")
+    conclude(&scenario, &left.report, (&left, &rates(&left)), args.out.as_deref(), args.json)
 }
 
-/// What rates the kernels chose, and who joined nobody.
+/// The rates that the kernels chose, and stations without an access point.
 fn rates(left: &HwsimReport) -> String {
     let mut text = String::new();
     if !left.rates.is_empty() {
@@ -98,10 +83,10 @@ fn rates(left: &HwsimReport) -> String {
     }
     for row in &left.rates {
         let share = 100.0 * row.acknowledged as f64 / row.tries.max(1) as f64;
-        let way = format!("{}>{}", row.from, row.to);
+        let link = format!("{}>{}", row.from, row.to);
         let _ = writeln!(
             text,
-            "  {way:30} {:>5} Mbit/s {:>9} tries, {share:.1} % acknowledged",
+            "  {link:30} {:>5} Mbit/s {:>9} tries, {share:.1} % acknowledged",
             row.mbps, row.tries
         );
     }

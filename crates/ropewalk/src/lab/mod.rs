@@ -33,7 +33,7 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     /// Run a scenario's own flows and events in real time, and print what every flow and station got, as `sim run` does
     Run(run::Run),
-    /// Run a scenario's flows over the kernel's own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them
+    /// Run a scenario's flows over the kernel's own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)
     Hwsim(hwsim::Hwsim),
     /// Check whether this machine can run scenario files live
     Check(run::Check),

@@ -16,8 +16,9 @@ use ropewalk_lab::live::{self, Forecast, Options};
 use ropewalk_lab::machine::Source;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::{Document, Scenario, verdict};
+use serde::Serialize;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -75,22 +76,34 @@ pub(crate) fn run(args: &Run) -> Result<()> {
     let Some(report) = report else {
         return Err(failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run"));
     };
-    let verdicts = verdict::judge(&scenario.expect, &report);
-    if let Some(directory) = &args.out {
-        output::write_json(&directory.join("report.json"), &report)?;
-        output::write_tables(directory, std::slice::from_ref(&report))?;
-        figure::write_of_time(directory, &scenario, &report)?;
+    conclude(&scenario, &report, (&report, ""), args.out.as_deref(), args.json)
+}
+
+/// Writes and prints what a run left; an error if its figures are not valid or not as expected.
+/// `whole` is the report as JSON has it, `more` stands after its tables.
+pub(super) fn conclude(
+    scenario: &Scenario,
+    report: &Report,
+    (whole, more): (&impl Serialize, &str),
+    out: Option<&Path>,
+    json: bool,
+) -> Result<()> {
+    let verdicts = verdict::judge(&scenario.expect, report);
+    if let Some(directory) = out {
+        output::write_json(&directory.join("report.json"), whole)?;
+        output::write_tables(directory, std::slice::from_ref(report))?;
+        figure::write_of_time(directory, scenario, report)?;
     }
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
+    match json {
+        true => println!("{}", serde_json::to_string_pretty(whole)?),
         false => {
             let open = show::left_to_sweeps(&scenario.expect);
-            print!("{}{open}", show::render(&report, &verdicts));
+            print!("{}{more}{open}", show::render(report, &verdicts));
         }
     }
-    let invalid = report.provenance.lab.map(|lab| lab.invalid).unwrap_or_default();
+    let invalid = report.provenance.lab.as_ref().map(|lab| lab.invalid.as_slice()).unwrap_or_default();
     if !invalid.is_empty() {
-        return Err(invalid_run(&invalid));
+        return Err(invalid_run(invalid));
     }
     once::complain(&verdicts, "")
 }

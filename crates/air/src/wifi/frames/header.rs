@@ -1,4 +1,4 @@
-//! What a medium has to know of a frame's header (802.11-2020, 9.2.4): for whom it is, and how urgent.
+//! A frame's receiver and access category, from its header (802.11-2020, 9.2.4).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct Header {
     /// Address 1.
     pub(super) to: Mac,
     pub(super) category: AccessCategory,
-    /// Bytes behind the LLC header of a data frame; 0 of others.
+    /// Bytes after the LLC header of a data frame; 0 of others.
     pub(super) body_bytes: u32,
 }
 
@@ -52,13 +52,11 @@ fn of_priority(priority: u8) -> AccessCategory {
     }
 }
 
-/// The same frame, repeated.
-pub(super) fn with_retry(frame: &[u8]) -> Arc<[u8]> {
-    let mut bytes: Arc<[u8]> = Arc::from(frame);
-    if let Some(flags) = Arc::get_mut(&mut bytes).and_then(|all| all.get_mut(1)) {
-        *flags |= RETRY;
+/// Marks a frame as repeated: a copy, unless it is marked already.
+pub(super) fn set_retry(frame: &mut Arc<[u8]>) {
+    if frame.get(1).is_some_and(|flags| flags & RETRY == 0) {
+        Arc::make_mut(frame)[1] |= RETRY;
     }
-    bytes
 }
 
 #[cfg(test)]
@@ -93,7 +91,12 @@ mod tests {
 
     #[test]
     fn a_repeated_frame_differs_in_one_bit() {
-        assert_eq!(with_retry(&[0x88, 1, 7])[..], [0x88, 9, 7]);
-        assert_eq!(with_retry(&[0x88])[..], [0x88]);
+        let first: Arc<[u8]> = Arc::from([0x88, 1, 7]);
+        let mut repeated = Arc::clone(&first);
+        set_retry(&mut repeated);
+        assert_eq!((&first[..], &repeated[..]), (&[0x88, 1, 7][..], &[0x88, 9, 7][..]));
+        let mut short: Arc<[u8]> = Arc::from([0x88]);
+        set_retry(&mut short);
+        assert_eq!(short[..], [0x88]);
     }
 }

@@ -1,13 +1,13 @@
-//! The medium alone, for somebody else's MAC: frames go in as bytes with a series of rates, and come out where they arrive.
+//! The medium for frames of another MAC: bytes and a series of rates in, arrivals and results out.
 //!
 //! ```text
-//!  send_frame ─▶ a short line per radio and category ─▶ access: AIFS, backoff ─▶ [RTS ─▶ CTS ─▶] PPDU ─▶ medium
-//!                                                        ▲       the next rate of the series ◀─ no ACK ─┤
-//!  Done: acknowledged?, tries per rate ◀── ACK ◀─────────┴───────────────────────────────────────────────┤
-//!  Arrived: radio, signal, rate, bytes ◀── each radio that decoded it, by each try ◀────────────────────┘
+//!  send_frame ─▶ queue per radio and category ─▶ AIFS, backoff ─▶ [RTS ─▶ CTS ─▶] PPDU ─▶ medium
+//!                                                ▲    the next rate of the series ◀─ no ACK ─┤
+//!  Done: acknowledged?, tries per rate ◀─ ACK ◀──┴───────────────────────────────────────────┤
+//!  Arrived: radio, signal, rate, bytes ◀─ each radio that decodes a try ◀────────────────────┘
 //! ```
-//! What a driver and its hardware do is here: contention by the category of the frame's QoS field, repetition, RTS, ACK, NAV. Who makes frames (a kernel's
-//! mac80211, say) has all the rest: associations, sequence numbers, rate control, power save, queues. Each frame goes by itself; there are no aggregates.
+//! Associations, sequence numbers, rate control, power save and long queues stay with the sender,
+//! such as a kernel's mac80211. There are no aggregates. See `docs/models/hwsim.md`.
 
 mod header;
 
@@ -18,7 +18,7 @@ use self::header::Header;
 use super::air::Air;
 use super::api::{CapturedFrame, Command, CommandError, Completion, IfaceId, Mac, Output, RadioId, Status};
 use super::mac::frame::GROUP;
-use super::mac::told::Told;
+use super::mac::inject::Injected;
 use super::mac::{PeerStats, RadioStats};
 use super::phy::{Channel, Rate};
 use super::rate::{MAX_STAGES, RateChain};
@@ -29,7 +29,7 @@ use crate::Time;
 pub const MAX_FRAME_BYTES: usize = 4091;
 /// Most radios: each has a peer for each other.
 pub const MAX_FRAME_RADIOS: usize = 64;
-/// Frames of a radio that wait or are on the air, all categories together, as in the rings of an interface card. mac80211_hwsim keeps up to 100.
+/// Most frames of a radio that wait or are on the air, all categories together.
 pub const WAITING_FRAMES: usize = 64;
 
 /// A frame that is to be sent.
@@ -48,7 +48,7 @@ pub struct FrameToSend {
 /// What comes out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameOutput {
-    /// A radio has decoded a frame, whoever it was for. What is repeated arrives again, with its Retry bit set.
+    /// A radio has decoded a frame, whoever it was for. A repetition has its Retry bit set.
     Arrived {
         /// The end of its PPDU.
         at: Time,
@@ -58,7 +58,7 @@ pub enum FrameOutput {
         from: RadioId,
         /// From [`FrameToSend::token`].
         token: u64,
-        /// As they were told, but for the Retry bit.
+        /// As they were sent, but for the Retry bit.
         bytes: Arc<[u8]>,
         /// Received power, dBm.
         signal_dbm: f64,
@@ -113,7 +113,7 @@ struct Sent {
     header: Header,
 }
 
-/// Radios on a medium, without a MAC above them. Driven as [`Air`] is: times never go back, and a late driver loses nothing.
+/// Radios on a medium, without a MAC above them. Driven as [`Air`] is.
 #[derive(Debug)]
 pub struct FrameMedium {
     air: Air<u64>,
@@ -121,10 +121,10 @@ pub struct FrameMedium {
     iface_of: Vec<u16>,
     /// Whose answers never come: the receiver of frames to addresses that no radio has.
     nobody: u16,
-    /// What waits, by radio and category.
-    lines: Vec<[VecDeque<Waiting>; 4]>,
+    /// By radio and category.
+    queues: Vec<[VecDeque<Waiting>; 4]>,
     /// Categories with a frame in the air's hands, by radio and bit.
-    under_way: Vec<u8>,
+    in_flight: Vec<u8>,
     /// Frames in the air's hands: at most one for each radio and category.
     sent: BTreeMap<u64, Sent>,
     count: u64,
@@ -132,11 +132,11 @@ pub struct FrameMedium {
 }
 
 impl FrameMedium {
-    /// A medium. Each radio has the address of its one interface in `spec`, whose modes mean nothing here; rate controls, aggregates and queues of its
-    /// radios do not either.
+    /// A medium. Each radio has the address of its one interface in `spec`. Modes, rate controls,
+    /// aggregates and queues of `spec` have no effect.
     ///
     /// # Errors
-    /// What no medium can be; more than [`MAX_FRAME_RADIOS`]; a radio with several interfaces, or with none.
+    /// `spec` is invalid; more than [`MAX_FRAME_RADIOS`]; a radio without exactly one interface.
     pub fn new(mut spec: AirSpec, seed: u64) -> Result<FrameMedium, SpecError> {
         let radios = spec.radios.len();
         super::check::range(
@@ -149,7 +149,7 @@ impl FrameMedium {
         let mut iface_of = vec![GROUP; radios];
         for (index, iface) in (0..).zip(&spec.ifaces) {
             match iface_of.get_mut(usize::from(iface.radio.0)) {
-                Some(place) if *place == GROUP => *place = index,
+                Some(known) if *known == GROUP => *known = index,
                 Some(_) => return Err(interfaces(iface.radio.0, 2.0)),
                 None => {}
             }
@@ -166,36 +166,36 @@ impl FrameMedium {
             air: Air::new(spec, seed)?,
             iface_of,
             nobody,
-            lines: (0..radios).map(|_| Default::default()).collect(),
-            under_way: vec![0; radios],
+            queues: (0..radios).map(|_| Default::default()).collect(),
+            in_flight: vec![0; radios],
             sent: BTreeMap::new(),
             count: 0,
             out: VecDeque::new(),
         })
     }
 
-    /// Takes a frame of a radio in. What becomes of it is told by [`FrameOutput::Done`].
+    /// Sends a frame of a radio. [`FrameOutput::Done`] says what became of it.
     ///
     /// # Errors
     /// The frame was not taken: its radio has as many as it holds, or it is none.
     pub fn send_frame(&mut self, now: Time, radio: RadioId, frame: FrameToSend) -> Result<(), FrameError> {
         let index = usize::from(radio.0);
-        let lines = self.lines.get(index).ok_or(FrameError::NoRadio(radio.0))?;
+        let queues = self.queues.get(index).ok_or(FrameError::NoRadio(radio.0))?;
         let length = frame.bytes.len();
         let header = Header::read(&frame.bytes).filter(|_| length <= MAX_FRAME_BYTES);
         let header = header.ok_or(FrameError::Length(length))?;
         let held =
-            lines.iter().map(VecDeque::len).sum::<usize>() + self.under_way[index].count_ones() as usize;
+            queues.iter().map(VecDeque::len).sum::<usize>() + self.in_flight[index].count_ones() as usize;
         if held >= WAITING_FRAMES {
             return Err(FrameError::Full);
         }
         let category = header.category as usize;
-        self.lines[index][category].push_back(Waiting { frame, header });
+        self.queues[index][category].push_back(Waiting { frame, header });
         self.offer(now, radio.0, category);
         Ok(())
     }
 
-    /// Changes something from outside, as [`Air::command`] does. There are no stations and no access points here, so nobody associates.
+    /// Changes something from outside, as [`Air::command`] does. Nothing associates here.
     ///
     /// # Errors
     /// As there.
@@ -225,18 +225,18 @@ impl FrameMedium {
 
     /// The channel that a radio is on, or tunes to.
     pub fn channel(&self, radio: RadioId) -> Option<Channel> {
-        self.lines.get(usize::from(radio.0))?;
+        self.queues.get(usize::from(radio.0))?;
         self.air.radio_spec(radio).map(|spec| spec.channel)
     }
 
     /// Counters of a radio.
     pub fn radio_stats(&self, radio: RadioId) -> Option<RadioStats> {
-        self.lines.get(usize::from(radio.0))?;
+        self.queues.get(usize::from(radio.0))?;
         self.air.radio_stats(radio)
     }
 
-    /// Counters of a radio towards the addresses of others, and towards groups under [`Mac::BROADCAST`]. Bytes are those behind the LLC header of data
-    /// frames; other frames have none.
+    /// Counters of a radio by receiver; groups count as [`Mac::BROADCAST`]. Bytes are those after
+    /// the LLC header of data frames; other frames count none.
     pub fn peer_stats(&self, radio: RadioId) -> impl Iterator<Item = (Mac, PeerStats)> {
         let iface = self.iface_of.get(usize::from(radio.0)).copied().unwrap_or(GROUP);
         let nobody = self.air.ifaces[usize::from(self.nobody)].mac;
@@ -249,18 +249,18 @@ impl FrameMedium {
     /// Gives the air the next frame of a category, if it has none of it.
     fn offer(&mut self, now: Time, radio: u16, category: usize) {
         let index = usize::from(radio);
-        if self.under_way[index] >> category & 1 == 1 {
+        if self.in_flight[index] >> category & 1 == 1 {
             return;
         }
-        let Some(Waiting { frame, header }) = self.lines[index][category].pop_front() else { return };
-        self.under_way[index] |= 1 << category;
+        let Some(Waiting { frame, header }) = self.queues[index][category].pop_front() else { return };
+        self.in_flight[index] |= 1 << category;
         let other = match header.to.is_group() || frame.no_ack {
             true => GROUP,
             false => {
                 self.air.iface_of(header.to).filter(|i| *i != self.iface_of[index]).unwrap_or(self.nobody)
             }
         };
-        let told = Told {
+        let injected = Injected {
             mpdu_bytes: frame.bytes.len() as u32 + 4,
             body_bytes: header.body_bytes,
             category: header.category,
@@ -268,22 +268,23 @@ impl FrameMedium {
         };
         self.count += 1;
         self.sent.insert(self.count, Sent { radio, frame, header });
-        self.air.send_told(now, IfaceId(self.iface_of[index]), other, (&told, self.count), self.count);
+        self.air.inject(now, IfaceId(self.iface_of[index]), other, (&injected, self.count), self.count);
     }
 
     fn on_captured(&mut self, captured: &CapturedFrame<u64>) {
         // Answers and RTS are the medium's own, and carry nothing.
-        let Some(sent) = captured.payloads.first().and_then(|number| self.sent.get(number)) else { return };
-        let mut bytes = Arc::clone(&sent.frame.bytes);
+        let Some(sent) = captured.payloads.first().and_then(|number| self.sent.get_mut(number)) else {
+            return;
+        };
         if captured.retry {
-            bytes = header::with_retry(&bytes);
+            header::set_retry(&mut sent.frame.bytes);
         }
         self.out.push_back(FrameOutput::Arrived {
             at: captured.at,
             radio: captured.radio,
             from: RadioId(sent.radio),
             token: sent.frame.token,
-            bytes,
+            bytes: Arc::clone(&sent.frame.bytes),
             signal_dbm: captured.signal_dbm,
             rate: captured.rate,
         });
@@ -301,7 +302,7 @@ impl FrameMedium {
             series: frame.series,
             to: header.to,
         });
-        self.under_way[usize::from(radio)] &= !(1 << header.category as u8);
+        self.in_flight[usize::from(radio)] &= !(1 << header.category as u8);
         self.offer(done.at, radio, header.category as usize);
     }
 }
@@ -342,7 +343,7 @@ fn interfaces(radio: u16, value: f64) -> SpecError {
         &format!("radio {radio}"),
         "number of interfaces",
         value,
-        "1 where frames are told",
+        "1 for a medium of frames",
     )
 }
 

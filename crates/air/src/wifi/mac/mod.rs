@@ -18,6 +18,7 @@ mod capture;
 mod exchange;
 mod fate;
 pub(crate) mod frame;
+pub(crate) mod inject;
 pub(crate) mod peer;
 mod plan;
 mod power_save;
@@ -29,7 +30,6 @@ mod reorder;
 mod respond;
 mod station;
 mod switch;
-pub(crate) mod told;
 mod transmit;
 mod turns;
 

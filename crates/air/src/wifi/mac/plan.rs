@@ -83,7 +83,7 @@ impl<T: Clone> Air<T> {
         }
         planned.kind = Kind::Data;
         if p.other == GROUP {
-            // Only a frame that was told its rates has a chain here.
+            // Only an injected frame has a chain here.
             planned.rate = queue.chain.as_ref().map_or(p.basic_rate, |(chain, _)| chain.stages()[0].rate);
             planned.set_single(first.seq, first.bytes, false);
             return true;

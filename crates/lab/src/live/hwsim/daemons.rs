@@ -1,4 +1,4 @@
-//! hostapd for each access point, wpa_supplicant for each station: their files, and the wait for them.
+//! hostapd for each access point, wpa_supplicant for each station: configuration, start, wait.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -11,11 +11,11 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Interface, Mode, Radio, Standard};
 use ropewalk_scenario::wifi;
 
-use crate::live::ground::Ground;
+use crate::live::prepared::PreparedLab;
 use crate::{LabError, Namespace, Process, Result};
 
-/// How often interfaces are looked at while they come up.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often interfaces are polled while they come up.
+const POLL: Duration = Duration::from_millis(200);
 /// How much of a daemon's log an error shows, bytes.
 const SHOWN: usize = 2000;
 /// A time unit (802.11-2020, 3.1), ns.
@@ -33,54 +33,55 @@ struct Started {
     interface: String,
     device: String,
     namespace: Namespace,
+    program: &'static str,
+    process: Process,
     log: PathBuf,
 }
 
 impl Daemons {
-    /// Starts all of them: access points first, which must come up within `patience`, then stations, which may.
+    /// Starts access points, which must come up within `patience`, then stations, which may.
     pub(super) fn start(
         scenario: &Scenario,
-        ground: &Ground,
+        prepared: &PreparedLab,
         patience: Duration,
         interrupted: &AtomicBool,
     ) -> Result<Daemons> {
-        let mut processes = Vec::new();
-        for access_point in start_all(scenario, ground, Mode::Ap, &mut processes)? {
-            if !await_up(&access_point, Instant::now() + patience, interrupted)? {
-                return Err(LabError::Daemon {
-                    interface: access_point.interface,
-                    waited: patience,
-                    program: "hostapd",
-                    said: tail(&access_point.log),
-                });
+        let mut access_points = start_all(scenario, prepared, Mode::Ap)?;
+        for access_point in &mut access_points {
+            if !await_up(access_point, Instant::now() + patience, interrupted)? {
+                return Err(access_point.failure(format!("did not come up within {patience:?}")));
             }
         }
-        let stations = start_all(scenario, ground, Mode::Station, &mut processes)?;
+        let mut stations = start_all(scenario, prepared, Mode::Station)?;
         let (until, mut unjoined) = (Instant::now() + patience, Vec::new());
-        for station in stations {
-            if !await_up(&station, until, interrupted)? {
+        for station in &mut stations {
+            if !await_up(station, until, interrupted)? {
                 tracing::debug!("{} is with nobody: {}", station.interface, tail(&station.log));
-                unjoined.push(station.interface);
+                unjoined.push(station.interface.clone());
             }
         }
-        Ok(Daemons { _processes: processes, unjoined })
+        let processes = access_points.into_iter().chain(stations).map(|started| started.process);
+        Ok(Daemons { _processes: processes.collect(), unjoined })
     }
 }
 
-fn start_all(
-    scenario: &Scenario,
-    ground: &Ground,
-    mode: Mode,
-    processes: &mut Vec<Process>,
-) -> Result<Vec<Started>> {
+impl Started {
+    fn failure(&self, what: String) -> LabError {
+        // Errors before its log is open are in its output.
+        let said = self.process.stdout() + &self.process.stderr() + &tail(&self.log);
+        LabError::Daemon { interface: self.interface.clone(), what, program: self.program, said }
+    }
+}
+
+fn start_all(scenario: &Scenario, prepared: &PreparedLab, mode: Mode) -> Result<Vec<Started>> {
     let mut all = Vec::new();
     for (node, spec) in &scenario.node {
         for (device, interface) in spec.interface.iter().filter(|(_, i)| i.mode == Some(mode)) {
             let Some(radio) = interface.radio.as_ref().and_then(|name| spec.radio.get(name)) else {
                 continue;
             };
-            let Some(place) = ground.nodes.iter().find(|n| n.name() == node) else { continue };
-            let (namespace, logs) = (place.namespace().clone(), ground.site.logs());
+            let Some(host) = prepared.nodes.iter().find(|n| n.name() == node) else { continue };
+            let (namespace, logs) = (host.namespace().clone(), prepared.site.logs());
             let stem = format!("{}-{}", namespace.label(), device);
             let log = logs.join(format!("{stem}.log"));
             let text = match mode {
@@ -89,41 +90,35 @@ fn start_all(
             };
             let file = logs.join(format!("{stem}.conf"));
             fs::write(&file, text).map_err(LabError::kernel(format!("write {}", file.display())))?;
-            let process = match mode {
-                Mode::Ap => {
-                    let words: [&OsStr; 3] = ["-f".as_ref(), log.as_os_str(), file.as_os_str()];
-                    namespace.start("hostapd", words)?
-                }
-                _ => {
-                    let [file, log] = [file.as_os_str(), log.as_os_str()];
-                    let words: [&OsStr; 6] =
-                        ["-i".as_ref(), device.as_ref(), "-c".as_ref(), file, "-f".as_ref(), log];
-                    namespace.start("wpa_supplicant", words)?
-                }
+            let [config, output, name]: [&OsStr; 3] = [file.as_ref(), log.as_ref(), device.as_ref()];
+            let flag = |text: &'static str| OsStr::new(text);
+            let (program, words) = match mode {
+                Mode::Ap => ("hostapd", vec![flag("-f"), output, config]),
+                _ => ("wpa_supplicant", vec![flag("-i"), name, flag("-c"), config, flag("-f"), output]),
             };
-            processes.push(process);
-            all.push(Started {
-                interface: format!("{node}:{device}"),
-                device: device.clone(),
-                namespace,
-                log,
-            });
+            let process = namespace.start(program, words)?;
+            let (interface, device) = (format!("{node}:{device}"), device.clone());
+            all.push(Started { interface, device, namespace, program, process, log });
         }
     }
     Ok(all)
 }
 
-/// Waits until the kernel says that frames pass: an access point sends beacons, a station is with one.
-fn await_up(started: &Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
+/// Waits until the kernel says that an access point sends beacons, or that a station has joined.
+/// It is an error if the daemon has ended.
+fn await_up(started: &mut Started, until: Instant, interrupted: &AtomicBool) -> Result<bool> {
     loop {
         let said = started.namespace.exec("ip", ["-o", "link", "show", "dev", &started.device])?;
         if String::from_utf8_lossy(&said.stdout).contains(" state UP ") {
             return Ok(true);
         }
+        if let Some(status) = started.process.exit_status()? {
+            return Err(started.failure(format!("did not come up: {} ended with {status}", started.program)));
+        }
         if Instant::now() >= until || interrupted.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
@@ -143,7 +138,7 @@ fn access_point(device: &str, interface: &Interface, radio: &Radio) -> String {
     )
 }
 
-/// wpa_supplicant's file: it looks for its network on its radio's channel only, as the scenario's stations do.
+/// wpa_supplicant's file: it scans its radio's channel only, as the scenario's stations do.
 fn station(interface: &Interface, radio: &Radio) -> String {
     let mhz = megahertz(radio);
     format!(

@@ -1,23 +1,19 @@
-//! A scenario whose radios are the kernel's own: mac80211, hostapd and wpa_supplicant over our medium.
+//! A scenario over the kernel's own Wi-Fi: mac80211, hostapd, wpa_supplicant; the medium is ours.
 //!
 //! ```text
 //!   node "sta" (a namespace)             one real-time thread              node "ap" (a namespace)
-//!  ┌────────────────────────┐      ┌─────────────────────────────┐      ┌────────────────────────┐
-//!  │ programs  wpa_supplicant│     │  air::wifi::FrameMedium     │      │ hostapd       programs │
-//!  │ TCP, IP   mac80211     │      │  contention, reception,     │      │ mac80211       TCP, IP │
-//!  │           minstrel_ht ─┼hwsim─┤  airtime, ACK, repetition   ├hwsim─┼─ minstrel_ht           │
-//!  └────────────────────────┘      └─────────────────────────────┘      └────────────────────────┘
+//!  ┌───────────────────────┐      ┌──────────────────────────┐      ┌───────────────────────┐
+//!  │ TCP     wpa_supplicant│      │ air::wifi::FrameMedium   │      │ hostapd           TCP │
+//!  │ IP      mac80211      │      │ contention, reception,   │      │ mac80211           IP │
+//!  │         minstrel_ht  ─┼hwsim─┤ airtime, ACK, repetition ├hwsim─┼─ minstrel_ht          │
+//!  └───────────────────────┘      └──────────────────────────┘      └───────────────────────┘
 //! ```
-//! Frames, associations, queues and rates are the kernel's; what the air does with a frame is the model's. Cables of the scenario are the lab's.
-//!
-//! 1. [`refusals`] names what a scenario asks that is not to be had here.
+//! 1. [`refusals`] names what a scenario has that cannot run here.
 //! 2. [`HwsimRun::prepare`] makes the radios, starts the daemons and waits for the stations.
-//! 3. [`HwsimRun::finish`] runs flows and events; [`HwsimReport`] is what it leaves.
-//!
-//! Radios end with the socket that made them, and that with the process, however it ends.
+//! 3. [`HwsimRun::finish`] runs flows and events, and gives a [`HwsimReport`].
 
 mod daemons;
-mod ether;
+mod medium;
 mod radios;
 mod refuse;
 
@@ -31,13 +27,13 @@ use ropewalk_scenario::report::Report;
 use ropewalk_sim::walk::Walks;
 use serde::Serialize;
 
-use super::ground::Ground;
 use super::plan::Joint;
+use super::prepared::PreparedLab;
 use super::{Moment, Options, Run, Summary};
 use crate::realtime::Keeper;
 use crate::{LabError, Namespace, Result};
 use daemons::Daemons;
-use ether::{Ether, Names};
+use medium::{MediumThread, Names};
 use radios::Radios;
 
 /// Frames of one rate from one interface to another, of the whole time that counts.
@@ -70,7 +66,7 @@ pub struct HwsimReport {
 /// A run that is ready to begin.
 pub struct HwsimRun {
     // The order in which they go: the medium with its radios, the daemons, then flows and nodes.
-    ether: Keeper<Ether>,
+    medium: Keeper<MediumThread>,
     _made_in: Namespace,
     daemons: Daemons,
     run: Run,
@@ -79,11 +75,13 @@ pub struct HwsimRun {
 }
 
 impl HwsimRun {
-    /// Makes nodes and radios, starts hostapd and wpa_supplicant, waits up to `patience` for access points and for stations, each, and opens the
-    /// sockets of all flows. A station that joins nobody is told in the report. Once `interrupted` it waits no longer.
+    /// Makes nodes and radios, starts hostapd and wpa_supplicant, waits up to `patience` for access
+    /// points and as long for stations, and opens the sockets of all flows. The report lists who
+    /// joined nobody. Once `interrupted` it waits no longer.
     ///
     /// # Errors
-    /// What cannot run here, with its key; what the machine lacks, with the remedy; an access point that does not start, with what hostapd said.
+    /// What cannot run here, with its key; what the machine lacks, with the remedy; an access point
+    /// that does not start, or a daemon that ends, with its output.
     pub fn prepare(
         scenario: &Scenario,
         options: &Options,
@@ -93,21 +91,21 @@ impl HwsimRun {
         if let Some(first) = refusals(scenario).into_iter().next() {
             return Err(first.into());
         }
-        let mut ground = Ground::lay(scenario, options)?;
-        let walks = Walks::new(scenario, &ground.built);
+        let mut prepared = PreparedLab::new(scenario, options)?;
+        let walks = Walks::new(scenario, &prepared.built);
         // `refusals` has seen that there are radios.
-        let Some((air, seed)) = ground.built.air.take() else { return Err(LabError::EmulatorGone) };
-        let Radios { hwsim, addresses, made_in } = Radios::make(&mut ground)?;
-        let names = Names::of(&ground.plan, &air);
-        let agenda = ground.built.agenda.clone();
-        let ether = Keeper::start(&format!("{}-hwsim", ground.site.name()), options.timing, |reactor| {
-            Ether::new(reactor, hwsim, (air, seed), (addresses, names), (agenda, walks))
+        let Some((air, seed)) = prepared.built.air.take() else { return Err(LabError::EmulatorGone) };
+        let Radios { hwsim, addresses, made_in } = Radios::make(&mut prepared)?;
+        let names = Names::of(&prepared.plan, &air);
+        let agenda = prepared.built.agenda.clone();
+        let medium = Keeper::start(&format!("{}-hwsim", prepared.site.name()), options.timing, |reactor| {
+            MediumThread::new(reactor, hwsim, (air, seed), (addresses, names), (agenda, walks))
         })?;
-        let daemons = Daemons::start(scenario, &ground, patience, interrupted)?;
+        let daemons = Daemons::start(scenario, &prepared, patience, interrupted)?;
         let on_radio = |p: &&super::plan::Port| matches!(p.joint, Joint::Radio(_));
-        let on_air = ground.plan.ports.iter().filter(on_radio).map(|p| p.name.clone()).collect();
-        let run = Run::over(ground.raise(scenario, options)?, options)?;
-        Ok(HwsimRun { ether, _made_in: made_in, daemons, run, on_air, bound: options.timing.bound })
+        let on_air = prepared.plan.ports.iter().filter(on_radio).map(|p| p.name.clone()).collect();
+        let run = Run::over(prepared.start(scenario, options)?, options)?;
+        Ok(HwsimRun { medium, _made_in: made_in, daemons, run, on_air, bound: options.timing.bound })
     }
 
     /// Stations that have joined nobody, `node:interface`.
@@ -125,12 +123,12 @@ impl HwsimRun {
         progress: impl FnMut(&Moment<'_>),
     ) -> Result<Option<HwsimReport>> {
         let warmup = self.run.warmup();
-        let ether = &self.ether;
-        let begun = |begin: Instant| ether.ask(move |e| e.begin(begin, warmup));
+        let medium = &self.medium;
+        let begun = |begin: Instant| medium.ask(move |e| e.begin(begin, warmup));
         let Some(mut report) = self.run.go(interrupted, begun, progress)? else { return Ok(None) };
         let bound = self.bound;
         let (tables, summary, faults) =
-            self.ether.ask(move |e| (e.tables(), e.summary(bound), e.faults()))?;
+            self.medium.ask(move |e| (e.tables(), e.summary(bound), e.faults()))?;
         report.interface.retain(|row| !self.on_air.contains(&row.name));
         (report.station, report.radio) = (tables.stations, tables.radios);
         add_time(&mut report, &summary, faults);
@@ -139,7 +137,7 @@ impl HwsimRun {
     }
 }
 
-/// How the medium kept time goes where the lab's own thread stands, which has no frames here.
+/// Adds how late the medium's thread was to the lab's.
 fn add_time(report: &mut Report, summary: &Summary, faults: Vec<String>) {
     let Some(lab) = &mut report.provenance.lab else { return };
     let us = |d: Duration| d.as_nanos() as f64 / 1e3;

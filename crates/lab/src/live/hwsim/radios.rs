@@ -3,8 +3,8 @@
 use ropewalk_net::hwsim::{Hwsim, NewRadio};
 use ropewalk_net::wifi::{self, WifiError};
 
-use crate::live::ground::Ground;
 use crate::live::plan::{Joint, Plan, Port};
+use crate::live::prepared::PreparedLab;
 use crate::{Namespace, Result};
 
 /// The namespace in which radios are made: no name of a node, which has letters, digits and `-_.`.
@@ -13,33 +13,33 @@ const MADE_IN: &str = "+air";
 /// The radios, and the socket that is their medium.
 pub(super) struct Radios {
     pub(super) hwsim: Hwsim,
-    /// By what the kernel knows each.
+    /// Permanent address of each.
     pub(super) addresses: Vec<[u8; 6]>,
-    /// Where they were made. Only radios that were are the socket's: others of the machine keep the kernel's own medium.
+    /// Where they were made: other radios of the machine keep the kernel's own medium.
     pub(super) made_in: Namespace,
 }
 
 impl Radios {
-    /// Makes each radio, moves it into its node, and gives it its interface, with the address that the scenario's has.
-    pub(super) fn make(ground: &mut Ground) -> Result<Radios> {
-        let made_in = ground.site.namespace(MADE_IN)?;
+    /// Makes each radio, moves it into its node, and adds an interface with the scenario's address.
+    pub(super) fn make(prepared: &mut PreparedLab) -> Result<Radios> {
+        let made_in = prepared.site.namespace(MADE_IN)?;
         let mut hwsim = made_in.run(Hwsim::open)??;
-        let addresses: Vec<[u8; 6]> = (0..ground.plan.radios.len()).map(address).collect();
+        let addresses: Vec<[u8; 6]> = (0..prepared.plan.radios.len()).map(address).collect();
         for (number, address) in addresses.iter().enumerate() {
-            let Some(port) = port_of(&ground.plan, number) else { continue };
-            let name = format!("{}-{number}", ground.site.name());
-            let node = ground.nodes[port.node].namespace();
+            let Some(port) = port_of(&prepared.plan, number) else { continue };
+            let name = format!("{}-{number}", prepared.site.name());
+            let node = prepared.nodes[port.node].namespace();
             hwsim.new_radio(&NewRadio { name: &name, address: *address })?;
             let radio = made_in.run(|| move_into(&name, node))??;
-            node.run(|| wifi::add_interface(radio, &port.short))??;
+            node.run(|| wifi::add_station(&port.short, radio))??;
             node.ip(&[format!("link set {} address {}", port.short, port.mac)])?;
         }
-        forget_addresses(&mut ground.plan);
+        forget_addresses(&mut prepared.plan);
         Ok(Radios { hwsim, addresses, made_in })
     }
 }
 
-/// By what the kernel knows a radio of ours: no address of a scenario's, nor of the module's own, and another in each process.
+/// The permanent address of a radio: none of a scenario's or the module's, unique to the process.
 fn address(radio: usize) -> [u8; 6] {
     let ([_, a, b, c], [.., d, e]) = (std::process::id().to_be_bytes(), (radio as u32).to_be_bytes());
     [6, a, b, c, d, e]
@@ -58,7 +58,8 @@ fn move_into(name: &str, node: &Namespace) -> std::result::Result<u32, WifiError
     Ok(radio)
 }
 
-/// Takes addresses of layer 2 out of what nodes are told later: interfaces on air have theirs, and one that is up takes none.
+/// Removes the setting of MAC addresses on air: they are set already, and an interface that is up
+/// takes none.
 fn forget_addresses(plan: &mut Plan) {
     let on_air = plan.ports.iter().filter(|p| matches!(p.joint, Joint::Radio(_)));
     let set: Vec<String> = on_air.map(|p| format!("link set {} address {} ", p.short, p.mac)).collect();

@@ -1,4 +1,4 @@
-//! What a scenario asks that kernels over our medium do not do.
+//! What of a scenario cannot run on the kernel's radios.
 
 use ropewalk_air::wifi::MAX_FRAME_RADIOS;
 use ropewalk_scenario::Scenario;
@@ -16,7 +16,7 @@ const LEAST_BEACON_MS: u128 = 16;
 /// Longest name of a network (802.11-2020, 9.4.2.2).
 const MAX_SSID: usize = 32;
 
-/// Everything of a scenario that the simulator can do and the kernel's radios over our medium cannot, with keys and remedies; empty: it runs.
+/// Everything of a scenario that cannot run on the kernel's radios, with keys and remedies.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     let mut all = run::refusals(scenario);
     let mut refuse = |key: String, sentence: &str| all.push(BuildError::new(key, sentence));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::{Channel, Load};
 pub(crate) use crate::genl::Raw as Command;
-use crate::genl::{attributes, find, u32_of};
+use crate::genl::{attributes, find, nla, u32_of};
 
 pub(crate) const GET_WIPHY: u8 = 1;
 const SET_WIPHY: u8 = 2;
@@ -101,18 +101,13 @@ pub(crate) struct StationInfo {
 impl Command {
     /// A question about an interface.
     pub(crate) fn about(command: u8, index: u32) -> Command {
-        let mut attributes = Vec::with_capacity(8);
-        attributes.extend(8u16.to_ne_bytes());
-        attributes.extend(ATTR_IFINDEX.to_ne_bytes());
-        attributes.extend(index.to_ne_bytes());
-        Command { command, attributes }
+        Command::new(command, &[nla(ATTR_IFINDEX, &index.to_ne_bytes())])
     }
 
     /// A question about the radio of an interface, to be answered in parts: what a radio can do is more than one message holds.
     pub(crate) fn about_radio(index: u32) -> Command {
         let mut question = Command::about(GET_WIPHY, index);
-        question.attributes.extend(4u16.to_ne_bytes());
-        question.attributes.extend(ATTR_SPLIT_WIPHY_DUMP.to_ne_bytes());
+        question.attributes.extend(nla(ATTR_SPLIT_WIPHY_DUMP, &[]));
         question
     }
 
@@ -124,41 +119,33 @@ impl Command {
     /// An order: the RTS threshold of the interface's radio, bytes.
     pub(crate) fn rts_threshold_of(index: u32, bytes: u32) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
-        order.attributes.extend(8u16.to_ne_bytes());
-        order.attributes.extend(ATTR_WIPHY_RTS_THRESHOLD.to_ne_bytes());
-        order.attributes.extend(bytes.to_ne_bytes());
+        order.attributes.extend(nla(ATTR_WIPHY_RTS_THRESHOLD, &bytes.to_ne_bytes()));
         order
     }
 
     /// Of a part of the answer to `GET_WIPHY`: the RTS threshold, bytes.
     pub(crate) fn rts_threshold(&self) -> Option<u32> {
-        let mut all = attributes(&self.attributes);
-        all.find(|(kind, _)| *kind == ATTR_WIPHY_RTS_THRESHOLD).map(|(_, value)| u32_of(value))
+        self.get(ATTR_WIPHY_RTS_THRESHOLD).map(u32_of)
     }
 
     /// An order: how often the interface's radio tries a short frame, an RTS among them, and a long one.
     pub(crate) fn tries_of(index: u32, (short, long): (u8, u8)) -> Command {
         let mut order = Command::about(SET_WIPHY, index);
         for (kind, tries) in [(ATTR_WIPHY_RETRY_SHORT, short), (ATTR_WIPHY_RETRY_LONG, long)] {
-            order.attributes.extend(5u16.to_ne_bytes());
-            order.attributes.extend(kind.to_ne_bytes());
-            order.attributes.extend([tries, 0, 0, 0]);
+            order.attributes.extend(nla(kind, &[tries]));
         }
         order
     }
 
     /// Of a part of the answer to `GET_WIPHY`: how often a short frame is tried, and a long one.
     pub(crate) fn tries(&self) -> Option<(u8, u8)> {
-        let of = |wanted| {
-            let mut all = attributes(&self.attributes);
-            all.find(|(kind, _)| *kind == wanted).and_then(|(_, value)| value.first().copied())
-        };
+        let of = |wanted| self.get(wanted).and_then(|value| value.first().copied());
         Some((of(ATTR_WIPHY_RETRY_SHORT)?, of(ATTR_WIPHY_RETRY_LONG)?))
     }
 
     /// Of any answer: the number of its radio.
     pub(crate) fn radio(&self) -> Option<u32> {
-        attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_WIPHY).map(|(_, value)| u32_of(value))
+        self.get(ATTR_WIPHY).map(u32_of)
     }
 
     /// Of a part of the answer to `GET_WIPHY`: whether it has a combination of interfaces that holds a station and an access point.
@@ -175,8 +162,7 @@ impl Command {
 
     /// The answer to `GET_STATION`.
     pub(crate) fn station(&self) -> Option<StationInfo> {
-        let mac = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_MAC)?.1;
-        let info = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_STA_INFO)?.1;
+        let (mac, info) = (self.get(ATTR_MAC)?, self.get(ATTR_STA_INFO)?);
         let mut station = StationInfo { mac: *mac.first_chunk()?, ..StationInfo::default() };
         attributes(info).for_each(|(kind, value)| station.take(kind, value));
         Some(station)
@@ -199,7 +185,7 @@ impl Command {
 
     /// Frequency and load of the answer to `GET_SURVEY` that is about the channel in use.
     pub(crate) fn survey_in_use(&self) -> Option<(u32, Option<Load>)> {
-        let survey = attributes(&self.attributes).find(|(kind, _)| *kind == ATTR_SURVEY_INFO)?.1;
+        let survey = self.get(ATTR_SURVEY_INFO)?;
         let (mut frequency, mut in_use, mut on, mut busy) = (0, false, None, None);
         for (kind, value) in attributes(survey) {
             match kind {
@@ -242,9 +228,9 @@ impl StationInfo {
     /// Nested by traffic identifier plus one; 17 is what has none.
     fn take_backlog(&mut self, tids: &[u8]) {
         for (number, tid) in attributes(tids) {
-            let Some(queue) = attributes(tid).find(|(kind, _)| *kind == TID_TXQ_STATS) else { continue };
+            let Some(queue) = find(tid, TID_TXQ_STATS) else { continue };
             let category = CATEGORY.get(usize::from(number.saturating_sub(1))).copied().unwrap_or(1);
-            for (kind, value) in attributes(queue.1) {
+            for (kind, value) in attributes(queue) {
                 match kind {
                     TXQ_BACKLOG_PACKETS => {
                         let packets = &mut self.backlog_packets[category];
@@ -272,10 +258,10 @@ fn stations_of(combination: &[u8]) -> (u32, u32) {
 
 /// Whether one limit of a combination is for a station and another for an access point, or one for two of either kind.
 fn allows_both(combination: &[u8]) -> bool {
-    let of = |wanted| attributes(combination).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let of = |wanted| find(combination, wanted);
     let limits: Vec<(u32, bool, bool)> = attributes(of(COMBINATION_LIMITS).unwrap_or_default())
         .map(|(_, limit)| {
-            let of = |wanted| attributes(limit).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+            let of = |wanted| find(limit, wanted);
             let types = of(LIMIT_TYPES).unwrap_or_default();
             let has = |wanted| attributes(types).any(|(kind, _)| kind == wanted);
             (of(LIMIT_MAX).map_or(0, u32_of), has(TYPE_STATION), has(TYPE_AP))
@@ -294,7 +280,7 @@ fn u64_of(value: &[u8]) -> u64 {
 
 /// `struct rate_info`: units of 100 kbit/s; the narrower field is 0 where only the wider can hold the rate.
 fn rate_bps(info: &[u8]) -> u64 {
-    let of = |wanted: u16| attributes(info).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let of = |wanted| find(info, wanted);
     let narrow = || of(RATE_BITRATE).and_then(|v| v.first_chunk()).map(|b| u32::from(u16::from_ne_bytes(*b)));
     let units = of(RATE_BITRATE32).map(u32_of).or_else(narrow).unwrap_or(0);
     u64::from(units) * 100_000
@@ -303,7 +289,6 @@ fn rate_bps(info: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::genl::nla;
 
     fn answer(attributes: &[Vec<u8>]) -> Command {
         Command { command: 19, attributes: attributes.concat() }

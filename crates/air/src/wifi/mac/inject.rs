@@ -1,6 +1,5 @@
-//! Frames that another MAC made: their bytes, their rates and how often each is tried are told.
-//!
-//! No queue and no rate control stand before them. Access, exchanges and receptions are those of every other frame.
+//! Frames of another MAC, which chooses their rates and how often each is tried.
+//! They pass no queue and no rate control here; all else is as with the air's own frames.
 
 use super::backlog::Waiting;
 use super::queue::Content;
@@ -11,7 +10,7 @@ use crate::wifi::rate::{RateChain, TxReport};
 
 /// How a frame is to be sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct Injected {
     /// Header and FCS included.
     pub(crate) mpdu_bytes: u32,
     /// What counts as delivered, bytes.
@@ -21,23 +20,23 @@ pub(crate) struct Told {
 }
 
 impl<T: Clone> Air<T> {
-    /// Sends a frame from an interface to `other`, an interface or [`GROUP`](super::frame::GROUP), whose answer nobody awaits. The
-    /// category must have none under way: whoever tells frames keeps those that wait.
-    pub(crate) fn send_told(
+    /// Sends a frame from an interface to `other`, an interface or [`GROUP`](super::frame::GROUP).
+    /// The caller waits until the category's last frame is done.
+    pub(crate) fn inject(
         &mut self,
         now: Time,
         iface: IfaceId,
         other: u16,
-        (told, token): (&Told, u64),
+        (frame, token): (&Injected, u64),
         payload: T,
     ) {
         self.run(now);
         let index = usize::from(iface.0);
         let Some(peer) = self.ifaces[index].peer(other) else { return };
-        let category = told.category as usize;
+        let category = frame.category as usize;
         let packet = Packet {
-            len_bytes: told.body_bytes,
-            ac: told.category,
+            len_bytes: frame.body_bytes,
+            ac: frame.category,
             token,
             ecn_capable: false,
             flow: 0,
@@ -53,10 +52,10 @@ impl<T: Clone> Air<T> {
         self.ifaces[index].next_seq = super::frame::seq_add(seq, 1);
         let queue = &mut self.peers[peer].tx[category];
         debug_assert!(queue.window.is_empty(), "one frame at a time");
-        queue.push_mpdu(seq, told.mpdu_bytes, Content::Packet(waiting));
-        queue.chain = Some((told.chain, TxReport::new(&told.chain, 1)));
+        queue.push_mpdu(seq, frame.mpdu_bytes, Content::Packet(waiting));
+        queue.chain = Some((frame.chain, TxReport::new(&frame.chain, 1)));
         queue.tries = 0;
-        queue.limit = Some(u8::try_from(told.chain.tries()).unwrap_or(u8::MAX));
+        queue.limit = Some(u8::try_from(frame.chain.tries()).unwrap_or(u8::MAX));
         self.offer(peer, category);
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that is the medium: frames of the kernel's radios in, what comes of them out, by the wall clock.
+//! The medium's real-time thread: takes frames of the kernel's radios, delivers them, and reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::{LabError, Result};
 
 /// Frames read before what is due has its turn: less than a millisecond of work.
 const READ_FRAMES: usize = 64;
-/// What is told of the acknowledgement of a frame that nobody acknowledged, dBm.
+/// Signal that is reported for a frame without acknowledgement, dBm.
 const NO_SIGNAL: i8 = -100;
 
-/// How things are called in reports.
+/// Names in reports.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     /// `node:radio`, by radio.
@@ -62,7 +62,7 @@ struct Radio {
     home: Channel,
 }
 
-/// A frame until its kernel is told of it.
+/// A frame until its result is reported.
 #[derive(Debug)]
 struct Pending {
     radio: u16,
@@ -83,7 +83,7 @@ struct Counts {
     rates: BTreeMap<(u16, u16, Rate), [u64; 2]>,
 }
 
-/// What a run leaves of the air.
+/// The report's tables of the air.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) stations: Vec<StationRow>,
@@ -92,7 +92,7 @@ pub(super) struct Tables {
 }
 
 /// Everything the thread owns.
-pub(super) struct Ether {
+pub(super) struct MediumThread {
     reactor: Arc<Reactor>,
     hwsim: Hwsim,
     medium: FrameMedium,
@@ -115,7 +115,7 @@ pub(super) struct Ether {
     fault: Option<String>,
 }
 
-impl Driven for Ether {
+impl Driven for MediumThread {
     fn next_due(&self) -> Option<Time> {
         let planned = [self.agenda.next(), self.walks.next()].into_iter().flatten().min();
         let planned = planned.zip(self.zero).map(|(at, (zero, _))| zero + (at - Time::ZERO));
@@ -152,21 +152,21 @@ impl Driven for Ether {
     }
 }
 
-impl Ether {
+impl MediumThread {
     pub(super) fn new(
         reactor: &Arc<Reactor>,
         hwsim: Hwsim,
         (air, seed): (AirSpec, u64),
         (addresses, names): (Vec<[u8; 6]>, Names),
         (agenda, walks): (Agenda, Walks),
-    ) -> Result<Ether> {
+    ) -> Result<MediumThread> {
         let homes = air.radios.iter().map(|r| r.channel);
         let radios =
             addresses.into_iter().zip(homes).map(|(address, home)| Radio { address, home }).collect();
         let refused = |e| LabError::Build(BuildError::new("medium", e));
         let medium = FrameMedium::new(air, seed).map_err(refused)?;
         reactor.watch(&hwsim, 0).map_err(LabError::kernel("watch the socket of simulated radios"))?;
-        Ok(Ether {
+        Ok(MediumThread {
             reactor: Arc::clone(reactor),
             hwsim,
             medium,
@@ -209,7 +209,7 @@ impl Ether {
             }
         }
         while let Some(action) = self.agenda.take(now) {
-            // Cables are the lab's; what the medium refuses makes no sense at the moment.
+            // Cables are the lab's.
             if let Action::Air(command) = action {
                 let _ = self.medium.command(real, *command);
             }
@@ -236,7 +236,7 @@ impl Ether {
             FrameToSend { token: self.count, bytes: frame.bytes.into(), series, no_ack: frame.no_ack };
         match self.medium.send_frame(now, radio, to_send) {
             Ok(()) => drop(self.pending.insert(self.count, pending)),
-            // It has as many as a card holds: the kernel hears that this one was not sent.
+            // Its queue is full: reported as not sent.
             Err(_) => self.report(&pending, false, [0; 4]),
         }
     }
@@ -318,12 +318,12 @@ impl Ether {
         self.report(&pending, acknowledged, tries);
     }
 
-    /// Tells a kernel what became of its frame.
+    /// Reports to a kernel what became of its frame.
     fn report(&mut self, pending: &Pending, acknowledged: bool, tries: [u8; 4]) {
         let mut rates = [TxRate::NONE; 4];
         let used = pending.rates.iter().zip(tries).filter(|(_, tries)| *tries > 0);
-        for (told, (rate, tries)) in rates.iter_mut().zip(used) {
-            *told = TxRate { tries, ..*rate };
+        for (reported, (rate, tries)) in rates.iter_mut().zip(used) {
+            *reported = TxRate { tries, ..*rate };
         }
         let status = TxStatus {
             radio: self.radios[usize::from(pending.radio)].address,
@@ -334,7 +334,7 @@ impl Ether {
             signal_dbm: pending.signal_dbm.unwrap_or(NO_SIGNAL),
         };
         if let Err(e) = self.hwsim.report(&status) {
-            self.fail(&format!("a kernel could not be told of its frame: {e}"));
+            self.fail(&format!("the result of a frame could not be reported: {e}"));
         }
     }
 
@@ -407,7 +407,7 @@ impl Ether {
     pub(super) fn faults(&self) -> Vec<String> {
         let overruns = self.hwsim.overruns();
         let lost = (overruns > 0)
-            .then(|| format!("the kernel had no room for frames to the medium {overruns} times"));
+            .then(|| format!("the kernel dropped frames to the medium {overruns} times: the machine is too slow or too busy"));
         self.fault.iter().cloned().chain(lost).collect()
     }
 }
@@ -422,7 +422,7 @@ fn rates_of(band: Band) -> Vec<Rate> {
     legacy_rates(if band == Band::Ghz2_4 { Standard::G } else { Standard::A }, band)
 }
 
-/// A kernel's series as the medium takes it; once at the band's lowest rate if it names none that there is.
+/// A kernel's series of rates; without any that the band has, one try at the lowest.
 fn series(rates: &[TxRate; 4], band: Band) -> RateChain {
     let known = rates_of(band);
     let stage = |rate: &TxRate| {
@@ -436,12 +436,8 @@ fn series(rates: &[TxRate; 4], band: Band) -> RateChain {
 /// The channel of 20 MHz with this centre.
 fn channel_at(mhz: u32) -> Option<Channel> {
     let band = rate_band(mhz);
-    let number = match band {
-        Band::Ghz2_4 => mhz.checked_sub(2407)? / 5,
-        _ => mhz.checked_sub(5000)? / 5,
-    };
-    let channel = Channel::new(band, u8::try_from(number).ok()?, Width::Mhz20, None).ok()?;
-    (channel.primary_mhz() == mhz).then_some(channel)
+    let mut all = (1..=u8::MAX).filter_map(|n| Channel::new(band, n, Width::Mhz20, None).ok());
+    all.find(|channel| channel.primary_mhz() == mhz)
 }
 
 #[cfg(test)]

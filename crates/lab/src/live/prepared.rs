@@ -1,4 +1,4 @@
-//! A lab's nodes before anything joins them: who brings radios of another kind puts them in here.
+//! A lab whose namespaces are there and whose devices are not: `hwsim` adds its radios here.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use crate::site::Site;
 use crate::{LabError, Result};
 
 /// Namespaces, and what is to be set up in them.
-pub(super) struct Ground {
-    /// The air is taken out by who has radios of another kind; the lab then has none, and no devices for interfaces on it.
+pub(super) struct PreparedLab {
+    /// Without its air, if the radios are others: no devices are made for interfaces on air then.
     pub(super) built: Built,
     pub(super) plan: Plan,
     pub(super) nodes: Vec<Node>,
     pub(super) site: Site,
 }
 
-impl Ground {
-    pub(super) fn lay(scenario: &Scenario, options: &Options) -> Result<Ground> {
+impl PreparedLab {
+    pub(super) fn new(scenario: &Scenario, options: &Options) -> Result<PreparedLab> {
         if let Some(refused) = run::refused_medium(scenario) {
             return Err(refused.into());
         }
@@ -39,12 +39,12 @@ impl Ground {
         let plan = Plan::new(scenario, &built);
         let site = Site::new()?;
         let nodes = setup::nodes(&plan, &site)?;
-        Ok(Ground { built, plan, nodes, site })
+        Ok(PreparedLab { built, plan, nodes, site })
     }
 
     /// Devices, the thread, addresses, routes.
-    pub(super) fn raise(self, scenario: &Scenario, options: &Options) -> Result<Lab> {
-        let Ground { built, plan, nodes, site } = self;
+    pub(super) fn start(self, scenario: &Scenario, options: &Options) -> Result<Lab> {
+        let PreparedLab { built, plan, nodes, site } = self;
         let (plan, has_air) = (Arc::new(plan), built.air.is_some());
         let devices = setup::devices(&plan, &nodes, has_air)?;
         let (joins, joining) = std::sync::mpsc::channel();

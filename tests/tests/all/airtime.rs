@@ -91,7 +91,7 @@ fn a_scheduler_that_uses_every_path_does_so() {
 }
 
 #[test]
-fn what_is_told_of_no_path_or_of_one_changes_no_byte() {
+fn what_is_told_of_no_path_changes_no_byte() {
     let trace = |tell: &dyn Fn(&mut Pair)| {
         let mut p = pair(Config::default());
         tell(&mut p);

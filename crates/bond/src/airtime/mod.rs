@@ -6,7 +6,7 @@
 //!                              │                                               │
 //!                     told: packet time and channel of each path      told: what the frame says
 //!                              └────────────▶ before each look at the paths: ◀─┘
-//!                                 the worse paths of a channel rest, or send as its air allows ([`channel`])
+//!               the worse paths of a channel rest, or send as its air allows ([`channel`])
 //! ```
 //!
 //! Only schedulers that ask for it ([`crate::schedule::Scheduler::heeds_air`]) see fewer paths;

@@ -91,7 +91,7 @@ fn a_scheduler_that_uses_every_path_does_so() {
 }
 
 #[test]
-fn what_is_told_of_no_path_or_of_one_changes_no_byte() {
+fn what_is_told_of_no_path_changes_no_byte() {
     let trace = |tell: &dyn Fn(&mut Pair)| {
         let mut p = pair(Config::default());
         tell(&mut p);
@@ -120,7 +120,7 @@ fn a_better_path_that_dies_is_replaced_as_soon_as_ever() {
         times.windows(2).map(|w| w[1].since(w[0])).max().unwrap()
     };
     let (none, told) = (gap(None), gap(Some(([3000, 600], [6, 6]))));
-    // Without the word the other path carries on meanwhile, but what is in order waits for the dead one.
+    // Untold the other path carries on meanwhile, but what is in order waits for the dead one.
     assert!(told < ms(600) && told < none + ms(250), "{told:?} {none:?}");
 }
 

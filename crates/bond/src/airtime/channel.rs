@@ -1,21 +1,20 @@
 //! How the air of one channel is shared.
 //!
 //! ```text
-//!              the best carries, alone, less than the channel has
-//!   Alone ───────────────────────────────────────────────────────▶ Open
-//!   only the best paths are measured           the others send, as much as those leave
-//!     ▲                                                              │
-//!     └───────── after a while; who brought less than he cost, rests ┘
+//!            the best alone carries less than the channel has
+//!   Alone ─────────────────────────────────────────────────────▶ Open
+//!   only the best send            the others send, too, as much as those leave
+//!     ▲                                                            │
+//!     └── after a while; those that brought less than they cost rest
 //! ```
 //!
-//! What the best leaves is 1 - rate · packet time. That alone has no balance of its own: whatever the others hold, the best cannot use. So they
-//! start only from a measurement of the best alone, and it is measured again: if all paths together carried less with the others than the best did
-//! alone, the air was somebody else's, or the packet times were wrong, and the others rest, each time for longer.
+//! The best leaves 1 - rate · packet time, but what the others hold would look free, too. So they
+//! start from a measurement of the best alone (`docs/design/roam.md`, "Over the bond").
 
 use crate::path::PathId;
 use ropewalk_time::{Duration, Time};
 
-/// Share of the air that is nobody's.
+/// Share of the air that is left unused.
 const MARGIN: f64 = 0.02;
 /// Less air than this is not worth a try.
 const WORTH: f64 = 0.05;
@@ -35,7 +34,7 @@ const LOSS: f64 = 1.05;
 const CHANGE: f64 = 0.1;
 /// Air that may be saved up.
 const SAVED_NS: f64 = 10e6;
-/// Nobody is to wait for air longer than this before he looks again.
+/// The longest wait for air before the next look.
 const WAIT_NS: f64 = 1e9;
 
 /// What happened on a channel since the last look.
@@ -208,7 +207,7 @@ impl Channel {
         }
     }
 
-    /// The best was measured alone; what all carried before together shows what the others are worth.
+    /// The best was measured alone; what all carried before shows what the others are worth.
     fn judge(&mut self, now: Time, share: f64, alone: f64, with_others: Option<f64>) {
         let before = std::mem::replace(&mut self.used, share);
         match with_others {

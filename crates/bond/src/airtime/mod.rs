@@ -1,15 +1,16 @@
-//! Paths that share the air of a radio channel: a path gets air only where a better one of its channel has no use for it (paper 001; issue 18, 4a).
+//! Paths that share a radio channel: a worse one gets only the air that a better one leaves
+//! (paper 001; `docs/design/roam.md`, "Over the bond").
 //!
 //! ```text
 //!   driver ── set_airtime ─▶ client ──── AIR frame, inside the session ────▶ gateway
 //!                              │                                               │
 //!                     told: packet time and channel of each path      told: what the frame says
 //!                              └────────────▶ before each look at the paths: ◀─┘
-//!                                 the worse paths of a channel rest, or send as its air allows ([`channel`])
+//!               the worse paths of a channel rest, or send as its air allows ([`channel`])
 //! ```
 //!
-//! Access points of one channel take turns, so a packet by a slow one costs a fast one the air of several. A session of which nothing was told is scheduled as ever.
-//! Only schedulers that ask for it ([`crate::schedule::Scheduler::heeds_air`]) see fewer paths; probes, keepalives and acknowledgements go by every path.
+//! Only schedulers that ask for it ([`crate::schedule::Scheduler::heeds_air`]) see fewer paths;
+//! probes, keepalives and acknowledgements go by every path.
 
 mod channel;
 #[cfg(test)]
@@ -22,7 +23,7 @@ use arrayvec::ArrayVec;
 use channel::{Channel, Look};
 use ropewalk_time::{Duration, Time};
 
-/// Packet times outside of these count as the nearer one: 1500 bytes at 600 Mb/s, and long before a path's death.
+/// Packet times are clamped to these: 1500 bytes at 600 Mb/s, and well below a path's timeout.
 const LEAST: Duration = Duration::from_micros(20);
 const MOST: Duration = Duration::from_millis(200);
 /// What was not said again for so long is forgotten.
@@ -83,7 +84,7 @@ pub(crate) struct Airtime {
     /// Client: number of the last AIR frame, when it left, and whether something is new since.
     seq: u16,
     said_at: Option<Time>,
-    is_news: bool,
+    is_changed: bool,
     farewells: u8,
     /// Gateway: number of the last frame that counted.
     heard: Option<u16>,
@@ -109,11 +110,11 @@ impl Airtime {
         // The wire's units decide what is another value.
         let shown = |air: Option<Air>| air.map(|a| entry(path, &a));
         if shown(before) != shown(air) {
-            (self.is_news, self.farewells) = (true, FAREWELLS);
+            (self.is_changed, self.farewells) = (true, FAREWELLS);
         }
     }
 
-    /// A client's frame replaces all that was told before. Numbers that go back are those of frames that were overtaken.
+    /// A client's frame replaces the one before; an older number is a frame that was overtaken.
     pub(crate) fn on_frame(&mut self, now: Time, frame: &AirFrame) {
         if self.heard.is_some_and(|heard| (frame.seq.wrapping_sub(heard) as i16) <= 0) {
             return;
@@ -127,18 +128,19 @@ impl Airtime {
         }
     }
 
-    /// A path is gone, or another has its identifier. A gateway goes on by its client's last frame, which may be older than the path is here.
+    /// A path is gone, or another has its identifier. A gateway keeps its client's last frame,
+    /// which may be older than the path is here.
     pub(crate) fn on_other_path(&mut self, path: PathId, is_client: bool) {
         self.delivered[path.index()] = None;
         if is_client {
-            self.is_news |= self.told[path.index()].take().is_some();
+            self.is_changed |= self.told[path.index()].take().is_some();
         }
     }
 
     /// The session begins anew: the other end knows nothing.
     pub(crate) fn restart(&mut self) {
         let has_something = self.told.iter().any(Option::is_some);
-        (self.delivered, self.said_at, self.is_news) = (Default::default(), None, has_something);
+        (self.delivered, self.said_at, self.is_changed) = (Default::default(), None, has_something);
         self.channels.clear();
     }
 
@@ -156,11 +158,11 @@ impl Airtime {
 
     // --- telling the gateway ---
 
-    /// When the next frame is to leave; `flowing`: data does, by which the gateway decides something.
+    /// When the next frame is to leave; `flowing`: data is sent or received.
     pub(crate) fn next_frame(&self, flowing: bool) -> Option<Time> {
         let after = |wait: Duration| self.said_at.map_or(Time::ZERO, |at| at + wait);
         let has_something = self.told.iter().any(Option::is_some);
-        match (self.is_news, has_something) {
+        match (self.is_changed, has_something) {
             (true, _) => Some(after(SOONEST)),
             (false, true) => flowing.then(|| after(AGAIN)),
             (false, false) => (self.farewells > 0).then(|| after(AGAIN)),
@@ -182,7 +184,7 @@ impl Airtime {
     /// The frame was written.
     pub(crate) fn on_said(&mut self, now: Time) {
         self.seq = self.seq.wrapping_add(1);
-        (self.said_at, self.is_news) = (Some(now), false);
+        (self.said_at, self.is_changed) = (Some(now), false);
         if self.told.iter().all(Option::is_none) {
             self.farewells = self.farewells.saturating_sub(1);
         }
@@ -190,7 +192,8 @@ impl Airtime {
 
     // --- the rule ---
 
-    /// Takes paths out of what the scheduler sees that are to leave their channel's air to a better one. `is_empty`: nothing waits to be sent.
+    /// Hides from the scheduler the paths that leave their channel's air to a better one.
+    /// `is_empty`: nothing waits to be sent.
     pub(crate) fn apply(&mut self, now: Time, paths: &[Path], is_empty: bool, infos: &mut Vec<PathInfo>) {
         self.expire(now);
         let mut resting = 0u16;
@@ -295,9 +298,17 @@ impl Airtime {
 
     /// What is known of a path.
     pub(crate) fn status(&self, path: PathId) -> Option<AirStatus> {
-        let air = self.air(path)?;
-        let rests = self.of_worse(path).is_some_and(|(place, _)| !self.channels[place].is_open());
-        Some(AirStatus { air, rests })
+        Some(AirStatus { air: self.air(path)?, rests: self.rests(path) })
+    }
+
+    /// The path carries no data: a better one of its channel has use for all the air.
+    pub(crate) fn rests(&self, path: PathId) -> bool {
+        self.of_worse(path).is_some_and(|(place, _)| !self.channels[place].is_open())
+    }
+
+    /// Another scheduler, which may use every path: nobody rests.
+    pub(crate) fn on_other_scheduler(&mut self) {
+        self.channels.clear();
     }
 }
 

@@ -54,7 +54,7 @@ impl Rig {
         infos.iter().map(|v| v.id.get()).collect()
     }
 
-    /// Goes on in steps of a millisecond: `deliver` gets what was shown and gives the bytes that each path delivers.
+    /// Steps by a millisecond: `deliver` gets what was shown and gives each path's bytes.
     fn go(&mut self, time: Duration, mut deliver: impl FnMut(&[u8]) -> Vec<u64>) -> u32 {
         let (mut shown_worse, end) = (0, self.now + time);
         while self.now < end {
@@ -111,6 +111,15 @@ fn the_worse_path_has_what_the_better_one_leaves_and_no_more() {
     // 0.48 of 20 s are 3200 packets; the rest is for measuring.
     let packets = worse / 1500;
     assert!((2700..3250).contains(&packets), "{packets} until {from}");
+}
+
+#[test]
+fn nobody_rests_under_another_scheduler() {
+    let mut rig = Rig::new(&[air(500, 6), air(3000, 6)]);
+    rig.go(MS * 1000, |_| vec![2900, 0]);
+    assert!(rig.airtime.rests(path_id(1)) && rig.airtime.datagrams(path_id(1)) == 1);
+    rig.airtime.on_other_scheduler();
+    assert!(!rig.airtime.rests(path_id(1)) && rig.airtime.datagrams(path_id(1)) == usize::MAX);
 }
 
 #[test]

@@ -59,8 +59,9 @@ impl Engine {
         }
     }
 
-    /// Client: the air that packets take on a path, and which paths share it; the gateway is told ([`crate::airtime`]). `None`: it is not known.
-    /// Say it again within ten seconds, or it is forgotten. Packet times are held to 20 µs to 200 ms.
+    /// Client: the air that packets take on a path, and which paths share it; the gateway is told
+    /// ([`crate::airtime`]). `None`: it is not known. Repeat it within ten seconds, or it is
+    /// forgotten. Packet times are clamped to 20 µs and 200 ms.
     pub fn set_airtime(&mut self, path: u8, air: Option<Air>, now: Time) {
         let client = self.peers.iter_mut().next().filter(|(_, peer)| peer.is_client());
         let (Some((&id, peer)), Some(path)) = (client, PathId::new(path)) else { return };
@@ -122,6 +123,7 @@ impl Engine {
         }
         for peer in self.peers.values_mut().filter(|_| rebuild) {
             peer.send.set_scheduler(&config);
+            peer.airtime.iter_mut().for_each(|a| a.on_other_scheduler());
         }
         self.peers.values_mut().filter_map(|p| p.backhaul.as_mut()).for_each(|b| b.reconfigure(&config));
         if config.flows != self.shared.config.flows {

@@ -182,7 +182,9 @@ impl Peer {
         let carrying = || all().filter(|p| p.rtt.one_way_us_range().is_none_or(|r| r[0] <= limit));
         let Some(least) = carrying().map(|p| p.rtt.smoothed()).min() else { return };
         // While a path is still looking for its rate, the queue is long for want of knowledge, not of capacity.
-        let starting = carrying().any(|p| p.cc.is_starting());
+        // One that rests for a better one of its channel is not looking.
+        let rests = |p: &Path| self.airtime.as_ref().is_some_and(|a| a.rests(p.id));
+        let starting = carrying().any(|p| p.cc.is_starting() && !rests(p));
         // Where paths lose, the flow waits for repairs: that is part of its round trip.
         let lossy = carrying().any(|p| p.loss > LOSSY);
         let spread = spread(carrying());

@@ -102,7 +102,7 @@ pub trait Scheduler: Send + core::fmt::Debug {
     fn copies_low_latency(&self) -> bool {
         false
     }
-    /// Paths that are to leave a channel's air to a better one are not shown to it ([`crate::airtime`]).
+    /// It does not see paths that leave a channel's air to a better one ([`crate::airtime`]).
     fn heeds_air(&self) -> bool {
         false
     }

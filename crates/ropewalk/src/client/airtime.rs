@@ -1,7 +1,7 @@
-//! What a `ropewalk roam` beside this client knows of the air, asked of it once a second on a thread of its own: an answer may take a while.
+//! Asks a `ropewalk roam` beside this client once a second what it knows of the air.
 //!
-//! Only measured packet times are told. One by the signal is of another ruler, and a path of which nothing is told carries something, so that it is
-//! measured. One that rests is measured no more; what was known of it stands for a minute, and then it is tried again.
+//! Only measured packet times are told: a path without one carries data, and so is measured. One
+//! that rests is not; its last figure stands for a minute, and then it is tried again.
 
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
@@ -20,7 +20,8 @@ const NOBODY: Duration = Duration::from_secs(5);
 /// A measurement stands for so long.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Starts asking the daemon with the state directory `state`; what it says arrives in the loop as [`Request::Air`]. That none runs is no error.
+/// Starts asking the daemon with the state directory `state`, on a thread, as an answer may take a
+/// while; answers arrive in the loop as [`Request::Air`]. That none runs is no error.
 pub(crate) fn follow(state: PathBuf, outbox: Outbox) -> anyhow::Result<()> {
     let thread = std::thread::Builder::new().name("airtime".into());
     thread.spawn(move || work(&state, &outbox)).context("a thread cannot be started")?;

@@ -127,8 +127,9 @@ section! {
         limiter: Limiter = Limiter::Mimd,
         /// Radios of shared paths, at both ends, send an RTS before frames and aggregates of more than 500 bytes, if they are 802.11n or newer and have no `rts-threshold` of their own. As the daemon has it.
         rts: bool = true,
-        /// The client tells its gateway what air a packet takes on each path and which paths share a channel, so that a slow access point
-        /// takes no air from a fast one: as `ropewalk up` does beside a `ropewalk roam`. On 802.11 the client measures it (`node.NAME.roam`).
+        /// The client tells its gateway each path's packet time and channel, so that a slow access
+        /// point takes no air from a fast one: as `ropewalk up` does beside a `ropewalk roam`. On
+        /// 802.11 the client measures it (`node.NAME.roam`).
         airtime: bool = false,
         /// The gateway's radio under the one path that is not shared may leave its channel.
         migrate: Option<Migrate>,

@@ -124,8 +124,9 @@ choice! {
         Codel = "codel",
         /// Flows take turns, each under CoDel (RFC 8290).
         FqCodel = "fq-codel",
-        /// Four classes: bare acknowledgements and voice first, then video, then the rest, then the background (CS1; tunnels of a bunch's neighbours are it),
-        /// which has 500 kbit/s at least. The simulator alone.
+        /// Four classes: bare acknowledgements and voice first, then video, then the rest, then the
+        /// background (CS1; tunnels of a bunch's neighbours are it), which has 500 kbit/s at least.
+        /// The simulator alone.
         Classes = "classes",
     }
 }

@@ -1,4 +1,5 @@
-//! What a client's engine is told of the air under its paths: by `ropewalk roam` in a daemon, by the model or its client of several access points here.
+//! What a client's engine is told of the air under its paths: here by the model of the medium or
+//! the simulated client of several access points, in a daemon by `ropewalk roam`.
 
 use super::host::{Shared, engine_time};
 use crate::roam;

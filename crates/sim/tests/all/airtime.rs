@@ -3,7 +3,8 @@
 use crate::common::{flow, run};
 use ropewalk_scenario::Document;
 
-/// Packets of the first access point take `packet_us` of the air and win four times as often, those of the second take 0.5 ms behind an uplink of `uplink`.
+/// Packets of the first access point take `packet_us` and win four times as often; those of the
+/// second take 0.5 ms, behind `uplink`.
 fn text(packet_us: u32, uplink: &str, more: &str) -> String {
     let ap = |n: u32, radio: &str, rate: &str| {
         format!(
@@ -42,8 +43,20 @@ fn a_gateway_that_knows_leaves_the_air_to_the_better_access_point() {
 #[test]
 fn the_worse_access_point_has_what_a_bottleneck_behind_the_better_one_leaves() {
     let (none, told) = (goodput(3000, "10Mbit/s", ""), goodput(3000, "10Mbit/s", TELLS));
-    // 10 Mbit/s take 0.42 of the air and bring 9.2; in the rest the other could carry 2.1. Without the word it takes four turns of five.
+    // 10 Mbit/s take 0.42 of the air and bring 9.2; in the rest the other could carry 2.1.
+    // Untold it takes four turns of five.
     assert!(told > 9.4 && none < 0.6 * told, "{told} {none}");
+}
+
+#[test]
+fn a_path_that_rests_lengthens_no_queue() {
+    let rtt = |more: &str| flow(&run(&text(3000, "1Gbit/s", more)), "f").rtt_p99_ms.unwrap();
+    let alone = "paths = [\"wlan2\"]\n";
+    let alone = text(3000, "1Gbit/s", "").replace("paths = [\"wlan1\", \"wlan2\"]\n", alone);
+    let alone = flow(&run(&alone), "f").rtt_p99_ms.unwrap();
+    let told = rtt(TELLS);
+    // 436 ms where the queue's target was that of a path that starts.
+    assert!(told < 2.5 * alone, "{told} {alone}");
 }
 
 #[test]
@@ -70,7 +83,7 @@ fn settings_that_would_do_nothing_are_refused() {
     assert!(error.to_string().contains("node.client.roam"), "{error}");
 }
 
-/// 802.11g: the first access point is so many metres away, and slower the farther it is; the second is 3 m away.
+/// 802.11g: the first access point is so many metres away, the second 3 m.
 fn on_air(metres: u32, paths: &str, more: &str) -> f64 {
     let radio = "radio.r0 = { standard = \"11g\", channel = 6, tx-power = \"8dBm\" }";
     let ap = |n: u32, x: u32| {
@@ -98,7 +111,7 @@ fn what_a_client_measures_on_802_11_does_the_same() {
     let both = "[\"wlan1\", \"wlan2\"]";
     let alone = on_air(15, "[\"wlan2\"]", "");
     let (none, told) = (on_air(15, both, ""), on_air(15, both, TELLS));
-    assert!(told > 0.95 * alone && none < 0.85 * told, "{told} of {alone}, {none} without the word");
+    assert!(told > 0.95 * alone && none < 0.85 * told, "{told} of {alone}, {none} untold");
     // The null case: the first is out of reach, and there is nothing to leave to anybody.
     let (none, told) = (on_air(18, both, ""), on_air(18, both, TELLS));
     assert!((told / none - 1.0).abs() < 0.01, "{told} {none}");

@@ -28,7 +28,7 @@ struct rw_policy {
 	u32 zero;
 };
 
-/* Made by user space with zeros, then written by the program alone. A super-packet is its segments. */
+/* Zeros by user space, then written by the program alone. A super-packet counts as its segments. */
 struct rw_counters {
 	/* No mark before this (CLOCK_MONOTONIC). */
 	u64 not_before_ns;

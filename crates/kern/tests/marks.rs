@@ -4,7 +4,7 @@ mod common;
 
 use common::{becomes, ip, socket, within};
 use ropewalk_kern::KernError;
-use ropewalk_kern::marks::{Marks, SubflowCounts, Subflow, attached};
+use ropewalk_kern::marks::{Marks, Subflow, SubflowCounts, attached};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd};

@@ -23,11 +23,11 @@
 #![forbid(unsafe_code)]
 
 pub mod airtime;
-pub mod response;
 pub mod choose;
 pub mod estimate;
 pub mod handover;
 pub mod mark;
 pub mod priority;
 pub mod rate;
+pub mod response;
 pub mod slots;

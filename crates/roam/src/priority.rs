@@ -124,7 +124,9 @@ impl Priorities {
             let costly = floor_cost(path).is_some_and(|cost| cost > BUDGET);
             let unresponsive = path.marks == Marks::Unanswered;
             match (is_worse(path, paths), self.roles[index].state) {
-                (true, State::Normal) if costly || unresponsive => self.turn(index, State::Resting, paths, now),
+                (true, State::Normal) if costly || unresponsive => {
+                    self.turn(index, State::Resting, paths, now)
+                }
                 (false, state) if state != State::Normal => self.turn(index, State::Normal, paths, now),
                 _ => {}
             }

@@ -364,10 +364,14 @@ impl Daemon {
             return;
         }
         let is_due = now >= self.next_rtts;
+        let mut busy = Vec::new();
         if is_due {
             self.next_rtts = now + RTTS;
-            match subflows::least_rtts() {
-                Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all)),
+            match subflows::all() {
+                Ok(all) => {
+                    self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all.least_rtts));
+                    busy = all.busy;
+                }
                 Err(error) => tracing::debug!(%error, "round trips of subflows are not known"),
             }
         }
@@ -377,7 +381,6 @@ impl Daemon {
         if let Some(marking) = self.marking.as_mut().filter(|_| is_due) {
             let uplink = |(n, path): (&usize, &Path)| self.stations[*n].uplink(path.packet_time);
             let uplinks: Vec<Uplink> = active.iter().zip(&paths).map(uplink).collect();
-            let busy = subflows::busy().unwrap_or_default();
             for (n, status) in active.iter().zip(marking.update(&uplinks, &busy, now)) {
                 self.stations[*n].set_marks(status);
             }

@@ -403,7 +403,7 @@ impl Station {
             measured: self.packet_time(now).or(resting),
             expected: self.expected_time(),
             busy_rtt: self.rtts.busy,
-            packets: self.heard.map_or(0, |h| h.rx_packets.into()),
+            packets: self.counts().map_or(0, StationCounts::data),
             marks: self.marks.rule,
         }
     }

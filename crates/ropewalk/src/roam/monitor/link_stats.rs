@@ -16,6 +16,10 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Time between beacons that nobody counts.
 const BEACONS: Duration = Duration::from_millis(100);
 
+/// So often mac80211 counts a beacon among the packets: as it receives it, and as it queues it for
+/// its worker.
+const TIMES: u64 = 2;
+
 /// What was heard of the links that are watched.
 #[derive(Debug, Default)]
 pub(super) struct LinkStats {
@@ -83,6 +87,13 @@ pub(in crate::roam) struct StationCounts {
     pub packets: u32,
     /// Beacons, if they are counted.
     pub beacons: Option<u64>,
+}
+
+impl StationCounts {
+    /// Frames without beacons.
+    pub(in crate::roam) fn data(self) -> u64 {
+        u64::from(self.packets).saturating_sub(TIMES * self.beacons.unwrap_or_default())
+    }
 }
 
 /// What the monitor says of an access point.
@@ -174,9 +185,8 @@ impl Check {
         if took < OVER {
             return;
         }
-        // The driver counts beacons among the packets, so they have to come off.
         let beacons = match (counts.beacons, before.beacons) {
-            (Some(now), Some(before)) => now.saturating_sub(before),
+            (Some(now), Some(before)) => TIMES * now.saturating_sub(before),
             _ => (took.as_millis() / BEACONS.as_millis()) as u64,
         };
         let received = u64::from(counts.packets.wrapping_sub(before.packets)).saturating_sub(beacons);

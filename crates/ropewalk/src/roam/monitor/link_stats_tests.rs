@@ -220,8 +220,10 @@ impl Beside {
             }
             if self.ms.is_multiple_of(200) {
                 let beacons = self.ms / 100;
+                // As mac80211, or as a driver that does not say how many they were.
+                let times = if self.counts_beacons { 2 } else { 1 };
                 let counts = StationCounts {
-                    packets: self.packets.wrapping_add(beacons as u32),
+                    packets: self.packets.wrapping_add(times * beacons as u32),
                     beacons: self.counts_beacons.then_some(beacons),
                 };
                 measured = self.watched.update(&mut self.stats, Some(counts), now);
@@ -267,11 +269,20 @@ fn one_that_misses_what_the_station_receives_is_not() {
 }
 
 #[test]
+fn beacons_are_no_data() {
+    let counts = |packets, beacons| StationCounts { packets, beacons }.data();
+    assert_eq!([counts(179, Some(77)), counts(179, None), counts(60, Some(60))], [25, 179, 0]);
+}
+
+#[test]
 fn an_idle_link_says_nothing_of_the_monitor() {
     for hears in [(|_| false) as fn(u32) -> bool, |_| true] {
         let (measured, note) = Beside::new().run(30, 10, hears);
         assert_eq!((measured.time, note), (None, None));
     }
+    // So few packets that beacons, counted twice, would be a quarter of them.
+    let (_, note) = Beside::new().run(30, 25, |_| true);
+    assert_eq!(note, None);
     // Ten seconds after the last packets nobody knows what the next would take.
     let mut beside = Beside::new();
     assert!(beside.run(5, 1000, |_| true).0.time.is_some());

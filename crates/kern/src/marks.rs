@@ -2,8 +2,8 @@
 //! elsewhere, subflow by subflow (paper 001 §5.2).
 //!
 //! The program hangs on an interface by a link of tcx (Linux 6.6), which ends with its descriptor:
-//! nothing is left where a process is killed. Whatever share it is given, it marks at most 5 % of
-//! a subflow's segments, and only those whose sender says that it understands marks (ECT, RFC 3168).
+//! nothing is left where a process is killed. It marks at most 5 % of a subflow's segments, and
+//! only those whose sender understands marks (ECT, RFC 3168).
 
 use crate::loader::{self, Maps};
 use crate::shared::long;

@@ -33,7 +33,7 @@ impl Beacons {
 
     /// Takes the driver's counter; none: it does not count them.
     pub(super) fn count(&mut self, beacons: Option<u64>, now: Duration) {
-        // Time in which nobody looked is no silence: this process stood still, or the whole machine.
+        // Time in which nobody looked is no silence: this process stood still, or the machine.
         let gap = now.saturating_sub(std::mem::replace(&mut self.looked, now));
         if gap > LATE {
             self.at = (self.at + gap).min(now);

@@ -2,8 +2,8 @@
 //! (`ropewalk_roam::mark`, paper 001 §5.2).
 //!
 //! Once a second each MPTCP subflow by which data come gets the share of its segments that is to be
-//! marked; a BPF program marks them (`ropewalk_kern::marks`). MP_PRIO follows where a sender does not
-//! answer the marks.
+//! marked; a BPF program marks them (`ropewalk_kern::marks`). MP_PRIO follows where a sender
+//! does not answer them.
 
 use crate::config;
 use ropewalk_kern::KernError;

@@ -31,7 +31,7 @@ impl Meter {
         self.measured.map(|(_, time)| time)
     }
 
-    /// By the rate of what comes from the access point. The driver counts losses of what goes to it.
+    /// By the rate of what comes from the access point. Losses are of what goes to it.
     pub(super) fn take(&mut self, heard: Heard, bss: &Bss, now: Duration) {
         let Some((began, base)) = self.base else {
             self.base = Some((now, heard));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * CE marks on segments that arrive by an interface (tcx, ingress): paper 001, section 5.2. It marks what
- * user space has named, subflow by subflow, and lets everything through.
+ * CE marks on segments that arrive by an interface (tcx, ingress): paper 001, section 5.2. It marks
+ * the subflows that user space has named, and drops nothing.
  */
 #include "mark.h"
 
@@ -42,7 +42,7 @@ struct rw_head {
 	u32 ecn;
 };
 
-/* Reads a whole TCP segment's head. Not 0: it is something else. Fragments and extension headers are. */
+/* Reads the headers of a TCP segment. Not 0: no TCP, a fragment, or IPv6 extension headers. */
 INLINE int head(struct __sk_buff *skb, struct rw_head *to)
 {
 	u8 ip[40];
@@ -75,23 +75,23 @@ INLINE int head(struct __sk_buff *skb, struct rw_head *to)
 	return bpf_skb_load_bytes_relative(skb, at, &to->flow.from_port, 4, FROM_NETWORK_HEADER) ? -1 : 0;
 }
 
-/* Whether the segments of a packet, named and ECT, get a mark. The place in time is taken with it. */
-INLINE int is_due(struct rw_seen *seen, const struct rw_told *told, u32 segments)
+/* Whether an ECT packet of a named subflow gets a mark; if so the spacing begins anew. */
+INLINE int is_due(struct rw_counters *counters, const struct rw_policy *policy, u32 segments)
 {
-	u64 chance = told->chance < RW_MOST ? told->chance : RW_MOST;
+	u64 chance = policy->chance < RW_MOST ? policy->chance : RW_MOST;
 	u64 now, before;
 
 	/* A super-packet has its segments' chances; all of it would be marked. */
 	if (bpf_get_prandom_u32() >= chance * segments)
 		return 0;
 	/* Never more than 5 % of what came, whatever the draws say. */
-	if ((seen->marked + segments) * RW_MOST_PARTS > seen->ect)
+	if ((counters->marked + segments) * RW_MOST_PARTS > counters->ect)
 		return 0;
 	now = bpf_ktime_get_ns();
-	before = seen->not_before_ns;
+	before = counters->not_before_ns;
 	/* Of two processors one has it. */
 	return now >= before &&
-	       __sync_val_compare_and_swap(&seen->not_before_ns, before, now + told->spacing_ns) == before;
+	       __sync_val_compare_and_swap(&counters->not_before_ns, before, now + policy->spacing_ns) == before;
 }
 
 SEC("tcx/ingress")
@@ -100,8 +100,8 @@ int mark(struct __sk_buff *skb)
 	struct rw_head this = {};
 	u32 index = skb->ifindex, segments = skb->gso_segs ? skb->gso_segs : 1;
 	struct rw_interface *interface = bpf_map_lookup_elem(&interfaces, &index);
-	struct rw_told *told_of;
-	struct rw_seen *seen_of;
+	struct rw_policy *policy;
+	struct rw_counters *counters;
 
 	if (!interface)
 		return NEXT_PROGRAM;
@@ -109,12 +109,12 @@ int mark(struct __sk_buff *skb)
 		__sync_fetch_and_add(&interface->other, segments);
 		return NEXT_PROGRAM;
 	}
-	told_of = bpf_map_lookup_elem(&told, &this.flow);
-	seen_of = bpf_map_lookup_elem(&seen, &this.flow);
+	policy = bpf_map_lookup_elem(&policies, &this.flow);
+	counters = bpf_map_lookup_elem(&subflows, &this.flow);
 	if (this.ecn == 0) {
 		__sync_fetch_and_add(&interface->not_ect, segments);
-		if (seen_of)
-			__sync_fetch_and_add(&seen_of->not_ect, segments);
+		if (counters)
+			__sync_fetch_and_add(&counters->not_ect, segments);
 		return NEXT_PROGRAM;
 	}
 	if (this.ecn == ECN_CE) {
@@ -122,11 +122,11 @@ int mark(struct __sk_buff *skb)
 		return NEXT_PROGRAM;
 	}
 	__sync_fetch_and_add(&interface->ect, segments);
-	if (!told_of || !seen_of)
+	if (!policy || !counters)
 		return NEXT_PROGRAM;
-	__sync_fetch_and_add(&seen_of->ect, segments);
-	if (is_due(seen_of, told_of, segments) && bpf_skb_ecn_set_ce(skb)) {
-		__sync_fetch_and_add(&seen_of->marked, segments);
+	__sync_fetch_and_add(&counters->ect, segments);
+	if (is_due(counters, policy, segments) && bpf_skb_ecn_set_ce(skb)) {
+		__sync_fetch_and_add(&counters->marked, segments);
 		__sync_fetch_and_add(&interface->marked, segments);
 	}
 	return NEXT_PROGRAM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What user space and the program that marks know of each other. crates/kern/src/marks.rs has the same layout. */
+/* Maps that user space and the program share; crates/kern/src/marks.rs has the same layout. */
 #ifndef RW_MARK_H
 #define RW_MARK_H
 
@@ -7,7 +7,7 @@
 
 #define RW_SUBFLOWS 256
 #define RW_INTERFACES 16
-/* 5 % of 2^32: whatever it is told, the program marks no larger share. */
+/* 5 % of 2^32: the program marks no larger share, whatever the policy says. */
 #define RW_MOST 214748364
 #define RW_MOST_PARTS 20
 
@@ -20,7 +20,7 @@ struct rw_subflow {
 };
 
 /* Written by user space. */
-struct rw_told {
+struct rw_policy {
 	/* Least time between two marks, nanoseconds: a round trip. */
 	u64 spacing_ns;
 	/* Chance that a segment is marked, of 2^32. */
@@ -28,8 +28,8 @@ struct rw_told {
 	u32 zero;
 };
 
-/* Made by user space with zeros, then written by the program alone. Segments; a super-packet is its segments. */
-struct rw_seen {
+/* Zeros by user space, then written by the program alone. A super-packet counts as its segments. */
+struct rw_counters {
 	/* No mark before this (CLOCK_MONOTONIC). */
 	u64 not_before_ns;
 	u64 ect;
@@ -55,15 +55,15 @@ struct {
 	int (*type)[BPF_MAP_TYPE_HASH];
 	int (*max_entries)[RW_SUBFLOWS];
 	struct rw_subflow *key;
-	struct rw_told *value;
-} told SEC(".maps");
+	struct rw_policy *value;
+} policies SEC(".maps");
 
 struct {
 	int (*type)[BPF_MAP_TYPE_HASH];
 	int (*max_entries)[RW_SUBFLOWS];
 	struct rw_subflow *key;
-	struct rw_seen *value;
-} seen SEC(".maps");
+	struct rw_counters *value;
+} subflows SEC(".maps");
 
 struct {
 	int (*type)[BPF_MAP_TYPE_HASH];

@@ -2,8 +2,8 @@
 //! elsewhere, subflow by subflow (paper 001 §5.2).
 //!
 //! The program hangs on an interface by a link of tcx (Linux 6.6), which ends with its descriptor:
-//! nothing is left where a process is killed. Whatever it is told, it marks at most 5 % of a
-//! subflow's segments, and only those whose sender says that it understands marks (ECT, RFC 3168).
+//! nothing is left where a process is killed. It marks at most 5 % of a subflow's segments, and
+//! only those whose sender understands marks (ECT, RFC 3168).
 
 use crate::loader::{self, Maps};
 use crate::shared::long;
@@ -22,9 +22,9 @@ const OBJECT: &[u8] = include_bytes!("../objects/mark.bpf.o");
 const NAME: &str = "rw_mark";
 /// Lengths of the structs in `bpf/mark.h`.
 const KEY: usize = 36;
-const TOLD: usize = 16;
-const SEEN: usize = 32;
-const COUNTS: usize = 40;
+const POLICY: usize = 16;
+const SUBFLOW: usize = 32;
+const INTERFACE: usize = 40;
 /// The loopback interface's number in each network namespace (`LOOPBACK_IFINDEX`).
 const LOOPBACK: u32 = 1;
 
@@ -55,7 +55,7 @@ impl Subflow {
 
 /// Segments of a subflow since it was first named; a super-packet counts as its segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SubflowCounts {
     /// They came with ECT.
     pub ect: u64,
     /// Of these, marked here.
@@ -66,7 +66,7 @@ pub struct Seen {
 
 /// Packets of an interface since it was attached; super-packets as above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct InterfaceCounts {
     /// TCP with ECT, whoever's.
     pub ect: u64,
     /// Of these, marked here.
@@ -119,7 +119,7 @@ impl Marks {
         if self.links.contains_key(&interface) {
             return Ok(());
         }
-        self.put("interfaces", &interface.to_ne_bytes(), &[0; COUNTS])?;
+        self.put("interfaces", &interface.to_ne_bytes(), &[0; INTERFACE])?;
         match link(&self.program, interface) {
             Ok(link) => {
                 self.links.insert(interface, link);
@@ -151,20 +151,20 @@ impl Marks {
     ///
     /// # Errors
     /// Those of the maps.
-    pub fn tell(&mut self, subflow: Subflow, share: f64, spacing: Duration) -> Result<bool, KernError> {
+    pub fn set_policy(&mut self, subflow: Subflow, share: f64, spacing: Duration) -> Result<bool, KernError> {
         let key = subflow.key();
         if !self.named.contains(&subflow) {
             if self.named.len() >= SUBFLOWS {
                 return Ok(false);
             }
-            self.put("seen", &key, &[0; SEEN])?;
+            self.put("subflows", &key, &[0; SUBFLOW])?;
             self.named.insert(subflow);
         }
-        let mut told = [0; TOLD];
+        let mut policy = [0; POLICY];
         let chance = (share.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32;
-        told[..8].copy_from_slice(&u64::try_from(spacing.as_nanos()).unwrap_or(u64::MAX / 2).to_ne_bytes());
-        told[8..12].copy_from_slice(&chance.to_ne_bytes());
-        self.put("told", &key, &told)?;
+        policy[..8].copy_from_slice(&u64::try_from(spacing.as_nanos()).unwrap_or(u64::MAX / 2).to_ne_bytes());
+        policy[8..12].copy_from_slice(&chance.to_ne_bytes());
+        self.put("policies", &key, &policy)?;
         Ok(true)
     }
 
@@ -176,30 +176,30 @@ impl Marks {
         if !self.named.remove(&subflow) {
             return Ok(());
         }
-        self.take("told", &subflow.key())?;
-        self.take("seen", &subflow.key())
+        self.take("policies", &subflow.key())?;
+        self.take("subflows", &subflow.key())
     }
 
     /// What was seen of a subflow; none if it was not named.
     ///
     /// # Errors
     /// Those of the map.
-    pub fn seen(&self, subflow: Subflow) -> Result<Option<Seen>, KernError> {
-        let mut value = [0; SEEN];
-        let is_there = self.look("seen", &subflow.key(), &mut value)?;
+    pub fn subflow_counts(&self, subflow: Subflow) -> Result<Option<SubflowCounts>, KernError> {
+        let mut value = [0; SUBFLOW];
+        let is_there = self.look("subflows", &subflow.key(), &mut value)?;
         let word = |n: usize| long(&value, 8 * n);
-        Ok(is_there.then(|| Seen { ect: word(1), marked: word(2), not_ect: word(3) }))
+        Ok(is_there.then(|| SubflowCounts { ect: word(1), marked: word(2), not_ect: word(3) }))
     }
 
     /// What was counted of an interface; none if it is not attached.
     ///
     /// # Errors
     /// Those of the map.
-    pub fn counts(&self, interface: u32) -> Result<Option<Counts>, KernError> {
-        let mut value = [0; COUNTS];
+    pub fn interface_counts(&self, interface: u32) -> Result<Option<InterfaceCounts>, KernError> {
+        let mut value = [0; INTERFACE];
         let is_there = self.look("interfaces", &interface.to_ne_bytes(), &mut value)?;
         let word = |n: usize| long(&value, 8 * n);
-        Ok(is_there.then(|| Counts {
+        Ok(is_there.then(|| InterfaceCounts {
             ect: word(0),
             marked: word(1),
             ce: word(2),

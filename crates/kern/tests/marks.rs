@@ -4,7 +4,7 @@ mod common;
 
 use common::{becomes, ip, socket, within};
 use ropewalk_kern::KernError;
-use ropewalk_kern::marks::{Marks, Seen, Subflow, attached};
+use ropewalk_kern::marks::{Marks, Subflow, SubflowCounts, attached};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -143,12 +143,12 @@ fn a_mark_changes_two_bits_and_the_checksum_of_what_may_be_marked() {
         {
             let before = frame(v6, ecn, 6, extra);
             assert!(changed(&marks, &before).is_empty(), "nobody has named it");
-            assert!(marks.tell(subflow(v6), 0.0, Duration::ZERO).unwrap());
+            assert!(marks.set_policy(subflow(v6), 0.0, Duration::ZERO).unwrap());
             assert!(changed(&marks, &before).is_empty(), "a share of 0");
-            assert!(marks.tell(subflow(v6), 1.0, Duration::ZERO).unwrap());
+            assert!(marks.set_policy(subflow(v6), 1.0, Duration::ZERO).unwrap());
             let all = changed(&marks, &before);
-            let seen = marks.seen(subflow(v6)).unwrap().unwrap();
-            assert_eq!(seen, Seen { ect: 2000, marked: all.len() as u64, not_ect: 0 });
+            let seen = marks.subflow_counts(subflow(v6)).unwrap().unwrap();
+            assert_eq!(seen, SubflowCounts { ect: 2000, marked: all.len() as u64, not_ect: 0 });
             assert!(!all.is_empty() && seen.marked * 20 <= seen.ect, "{seen:?}");
             let mut want = before.clone();
             if v6 {
@@ -162,7 +162,7 @@ fn a_mark_changes_two_bits_and_the_checksum_of_what_may_be_marked() {
             }
             assert!(all.iter().all(|after| *after == want), "{before:x?}\n{want:x?}\n{:x?}", all[0]);
             marks.forget(subflow(v6)).unwrap();
-            assert_eq!(marks.seen(subflow(v6)).unwrap(), None);
+            assert_eq!(marks.subflow_counts(subflow(v6)).unwrap(), None);
             assert!(changed(&marks, &before).is_empty(), "it is forgotten");
         }
     });
@@ -178,8 +178,8 @@ fn what_may_not_be_marked_is_let_through_and_counted() {
         let mut marks = Marks::load().unwrap();
         marks.attach(LOOPBACK).unwrap();
         for v6 in [false, true] {
-            let start = marks.counts(LOOPBACK).unwrap().unwrap();
-            assert!(marks.tell(subflow(v6), 1.0, Duration::ZERO).unwrap());
+            let start = marks.interface_counts(LOOPBACK).unwrap().unwrap();
+            assert!(marks.set_policy(subflow(v6), 1.0, Duration::ZERO).unwrap());
             // So much came that a mark would be due.
             changed(&marks, &frame(v6, 2, 6, &[]));
             let mut nulls = vec![
@@ -208,12 +208,12 @@ fn what_may_not_be_marked_is_let_through_and_counted() {
                 }
             }
             for (name, null) in &nulls {
-                let before = marks.seen(subflow(v6)).unwrap().unwrap();
+                let before = marks.subflow_counts(subflow(v6)).unwrap().unwrap();
                 assert!(changed(&marks, null).is_empty(), "{name}");
-                let after = marks.seen(subflow(v6)).unwrap().unwrap();
+                let after = marks.subflow_counts(subflow(v6)).unwrap().unwrap();
                 assert_eq!((before.ect, before.marked), (after.ect, after.marked), "{name}");
             }
-            let end = marks.counts(LOOPBACK).unwrap().unwrap();
+            let end = marks.interface_counts(LOOPBACK).unwrap().unwrap();
             assert_eq!((end.ce - start.ce, end.not_ect - start.not_ect), (1000, 1000), "{end:?}");
             // UDP, and what is no IP; two fragments, or an extension header.
             assert_eq!(end.other - start.other, if v6 { 3000 } else { 4000 }, "{end:?}");
@@ -237,11 +237,11 @@ fn there_is_room_for_so_many_subflows_and_no_more() {
         to: SocketAddr::from(([10, 8, 1, 1], 80)),
     };
     let most = ropewalk_kern::marks::SUBFLOWS as u16;
-    (0..most).for_each(|port| assert!(marks.tell(of(port), 0.01, Duration::ZERO).unwrap()));
-    assert!(!marks.tell(of(most), 0.01, Duration::ZERO).unwrap());
-    assert!(marks.tell(of(7), 0.02, Duration::ZERO).unwrap(), "it has its place");
+    (0..most).for_each(|port| assert!(marks.set_policy(of(port), 0.01, Duration::ZERO).unwrap()));
+    assert!(!marks.set_policy(of(most), 0.01, Duration::ZERO).unwrap());
+    assert!(marks.set_policy(of(7), 0.02, Duration::ZERO).unwrap(), "it has its place");
     marks.forget(of(3)).unwrap();
-    assert!(marks.tell(of(most), 0.01, Duration::ZERO).unwrap());
+    assert!(marks.set_policy(of(most), 0.01, Duration::ZERO).unwrap());
 }
 
 // TCP.
@@ -249,7 +249,7 @@ fn there_is_room_for_so_many_subflows_and_no_more() {
 /// A download, as its ends saw it.
 #[derive(Debug)]
 struct Download {
-    seen: Option<Seen>,
+    seen: Option<SubflowCounts>,
     /// Of the sender: segments that were delivered with a mark, and its window, segments.
     marked: u32,
     window: u32,
@@ -281,13 +281,13 @@ fn pattern() -> Vec<u8> {
     (0..BYTES).map(|n| (n % 251) as u8).collect()
 }
 
-/// Runs on a thread of the client's namespace. `told`: the share and the spacing.
+/// Runs on a thread of the client's namespace. `policy`: the share and the spacing.
 fn download(
     net: &'static str,
     marks: &mut Marks,
     address: &str,
     law: &'static str,
-    told: Option<(f64, Duration)>,
+    policy: Option<(f64, Duration)>,
 ) -> Option<Download> {
     let address: SocketAddr = address.parse().unwrap();
     let listener = within(&format!("mark-{net}-b"), move || TcpListener::bind(address).unwrap());
@@ -301,8 +301,8 @@ fn download(
         return None;
     }
     let subflow = Subflow { from: to, to: here.local_addr().unwrap() };
-    if let Some((share, spacing)) = told {
-        assert!(marks.tell(subflow, share, spacing).unwrap());
+    if let Some((share, spacing)) = policy {
+        assert!(marks.set_policy(subflow, share, spacing).unwrap());
     }
     let sender = std::thread::spawn(move || {
         there.write_all(&pattern()).unwrap();
@@ -316,7 +316,7 @@ fn download(
     here.write_all(&[1]).unwrap();
     let info = sender.join().unwrap();
     let word = |at: usize| u32::from_ne_bytes(info[at..at + 4].try_into().unwrap());
-    let seen = marks.seen(subflow).unwrap();
+    let seen = marks.subflow_counts(subflow).unwrap();
     marks.forget(subflow).unwrap();
     Some(Download { seen, marked: word(196), window: word(80) })
 }
@@ -347,7 +347,7 @@ fn senders_hear_of_marks_and_reno_answers_them() {
         let mut marks = Marks::load().unwrap();
         let m0 = index("m0");
         marks.attach(m0).unwrap();
-        let counts = |marks: &Marks| marks.counts(m0).unwrap().unwrap();
+        let counts = |marks: &Marks| marks.interface_counts(m0).unwrap().unwrap();
         // Super-packets as they come over a cable of this kind, then single segments.
         for single in [false, true] {
             if single {
@@ -365,8 +365,8 @@ fn senders_hear_of_marks_and_reno_answers_them() {
                 assert!(reno.marked > 0 && reno.window < 100, "{reno:?}");
 
                 // The null cases: nothing asked, and nobody named.
-                for told in [Some((0.0, Duration::ZERO)), None] {
-                    let free = download("t", &mut marks, address, "reno", told).unwrap();
+                for policy in [Some((0.0, Duration::ZERO)), None] {
+                    let free = download("t", &mut marks, address, "reno", policy).unwrap();
                     assert_eq!(free.marked, 0, "{free:?}");
                     assert!(free.seen.is_none_or(|s| s.marked == 0) && free.window > reno.window, "{free:?}");
                 }
@@ -401,10 +401,10 @@ fn senders_hear_of_marks_and_reno_answers_them() {
 
         // Who does not speak ECN is not marked.
         within(&server, || std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap());
-        let deaf = download("t", &mut marks, BOTH[0], "reno", ALL).unwrap();
-        let seen = deaf.seen.unwrap();
-        assert_eq!((seen.ect, seen.marked, deaf.marked), (0, 0, 0), "{deaf:?}");
-        assert!(seen.not_ect > 0, "{deaf:?}");
+        let without = download("t", &mut marks, BOTH[0], "reno", ALL).unwrap();
+        let seen = without.seen.unwrap();
+        assert_eq!((seen.ect, seen.marked, without.marked), (0, 0, 0), "{without:?}");
+        assert!(seen.not_ect > 0, "{without:?}");
     });
 }
 
@@ -424,7 +424,7 @@ fn detached_or_killed_nothing_is_left() {
         assert_eq!(attached(m0).unwrap(), 1);
         marks.detach(m0).unwrap();
         marks.detach(m0).unwrap();
-        assert_eq!((attached(m0).unwrap(), marks.counts(m0).unwrap()), (0, None));
+        assert_eq!((attached(m0).unwrap(), marks.interface_counts(m0).unwrap()), (0, None));
         marks.attach(m0).unwrap();
         drop(marks);
         becomes("no program is left", || attached(m0).unwrap() == 0);

@@ -86,42 +86,44 @@ impl NetlinkDeserializable for Diag {
     }
 }
 
-/// The least round trips of the subflows from each address of this machine; an address that has
-/// no subflow, or none that has measured one, is not there.
+/// The subflows of this machine, as [`all`] finds them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subflows {
+    /// By addresses of this machine that have a subflow which has measured its round trip.
+    pub least_rtts: BTreeMap<IpAddr, LeastRtts>,
+    /// Those by which data come now: 64 KiB so far at least, the last within a second.
+    pub busy: Vec<Busy>,
+}
+
+/// Walks over all TCP connections.
 ///
 /// To know which connections are subflows takes CAP_NET_ADMIN: without it there are none.
 ///
 /// # Errors
 /// The kernel's own.
-pub fn least_rtts() -> io::Result<BTreeMap<IpAddr, LeastRtts>> {
-    let mut all: BTreeMap<IpAddr, LeastRtts> = BTreeMap::new();
-    for (address, rtt) in dump(read)? {
-        let least = all.entry(address).or_default();
-        *least = least.and(rtt);
-    }
-    Ok(all)
-}
-
-/// The subflows by which data come now: 64 KiB so far at least, the last within a second.
-///
-/// # Errors
-/// The kernel's own.
-pub fn busy() -> io::Result<Vec<Busy>> {
-    dump(|answer| subflow(answer).filter(|s| is_busy(&s.tcp)))
-}
-
-/// What is read of each established TCP connection.
-fn dump<T>(read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Vec<T>> {
-    let mut all = Vec::new();
+pub fn all() -> io::Result<Subflows> {
+    let mut all = Subflows::default();
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut request = vec![0; REQUEST];
         (request[0], request[1], request[2]) = (family as u8, libc::IPPROTO_TCP as u8, 1 << (ATTR_INFO - 1));
         request[4..8].copy_from_slice(&ESTABLISHED.to_ne_bytes());
         // What changes under a dump is here or not here, and either is right.
         let answers = Netlink::open_diag()?.ask(Diag(request), NLM_F_DUMP)?;
-        all.extend(answers.iter().filter_map(|answer| read(&answer.0)));
+        answers.iter().filter_map(|answer| subflow(&answer.0)).for_each(|subflow| all.add(subflow));
     }
     Ok(all)
+}
+
+impl Subflows {
+    fn add(&mut self, subflow: Busy) {
+        if let Some(rtts) = least_rtts(&subflow.tcp) {
+            let least = self.least_rtts.entry(subflow.local.ip()).or_default();
+            *least = least.and(rtts);
+        }
+        if is_busy(&subflow.tcp) {
+            self.busy.push(subflow);
+        }
+    }
 }
 
 /// A subflow, if it is one.
@@ -140,9 +142,9 @@ fn subflow(answer: &[u8]) -> Option<Busy> {
         Some(SocketAddr::new(address, u16::from_be_bytes([head[port], head[port + 1]])))
     };
     let mut info = [0; tcp_info::LENGTH];
-    let said = find(attributes, ATTR_INFO)?;
-    let length = said.len().min(info.len());
-    info[..length].copy_from_slice(&said[..length]);
+    let came = find(attributes, ATTR_INFO)?;
+    let length = came.len().min(info.len());
+    info[..length].copy_from_slice(&came[..length]);
     Some(Busy { local: end(PORTS, LOCAL)?, remote: end(PORTS + 2, REMOTE)?, tcp: tcp_info::parse(&info) })
 }
 
@@ -150,20 +152,24 @@ fn is_busy(tcp: &TcpInfo) -> bool {
     tcp.bytes_received >= BUSY_BYTES && tcp.last_received <= BUSY_WITHIN
 }
 
-/// This end's address and the least round trip of a subflow that has one.
-fn read(answer: &[u8]) -> Option<(IpAddr, LeastRtts)> {
-    let Busy { local, tcp, .. } = subflow(answer)?;
+/// The least round trip of a subflow that has one.
+fn least_rtts(tcp: &TcpInfo) -> Option<LeastRtts> {
     let rtt = tcp.rtt_min;
     // The kernel says that it has none by the largest number.
     let none = rtt.is_zero() || rtt.as_micros() >= u32::MAX.into();
-    let busy = Some(rtt).filter(|_| is_busy(&tcp));
-    (!none).then_some((local.ip(), LeastRtts { all: Some(rtt), busy }))
+    let busy = Some(rtt).filter(|_| is_busy(tcp));
+    (!none).then_some(LeastRtts { all: Some(rtt), busy })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::genl::{nested, nla};
+
+    fn read(answer: &[u8]) -> Option<(IpAddr, LeastRtts)> {
+        let subflow = subflow(answer)?;
+        Some((subflow.local.ip(), least_rtts(&subflow.tcp)?))
+    }
 
     fn answer(family: i32, address: &[u8], ulp: &[u8], micros: u32) -> Vec<u8> {
         heard(family, address, ulp, micros, (0, 0))
@@ -188,8 +194,8 @@ mod tests {
         let idle = |rtt| LeastRtts { all: Some(rtt), busy: None };
         assert_eq!(read(&v4), Some((here.into(), idle(Duration::from_millis(12)))));
         let v6 = "2001:db8::7".parse::<Ipv6Addr>().unwrap();
-        let said = read(&answer(libc::AF_INET6, &v6.octets(), b"mptcp", 5)).unwrap();
-        assert_eq!(said, (v6.into(), idle(Duration::from_micros(5))));
+        let six = read(&answer(libc::AF_INET6, &v6.octets(), b"mptcp", 5)).unwrap();
+        assert_eq!(six, (v6.into(), idle(Duration::from_micros(5))));
         assert_eq!(read(&answer(libc::AF_INET, &here, b"tls\0", 5)), None, "plain TCP");
         for none in [0, u32::MAX] {
             assert_eq!(read(&answer(libc::AF_INET, &here, b"mptcp", none)), None);
@@ -206,13 +212,13 @@ mod tests {
         let info = ANSWER + 4;
         bytes[info + 5] = 8;
         bytes[info + 92..info + 96].copy_from_slice(&40_000_u32.to_ne_bytes());
-        let said = subflow(&bytes).unwrap();
+        let read = subflow(&bytes).unwrap();
         assert_eq!(
-            (said.local, said.remote),
+            (read.local, read.remote),
             (([192, 0, 2, 7], 8080).into(), ([198, 51, 100, 1], 80).into())
         );
-        assert!(said.tcp.has_ecn && is_busy(&said.tcp));
-        assert_eq!(said.tcp.rtt_at_receiver, Duration::from_millis(40));
+        assert!(read.tcp.has_ecn && is_busy(&read.tcp));
+        assert_eq!(read.tcp.rtt_at_receiver, Duration::from_millis(40));
         bytes[info + 5] = 7;
         assert!(!subflow(&bytes).unwrap().tcp.has_ecn);
     }
@@ -229,5 +235,12 @@ mod tests {
             assert_eq!((both.all, both.busy), (Some(Duration::from_micros(500)), carries.busy), "{why}");
         }
         assert_eq!(LeastRtts::default().and(carries), carries);
+        // One walk gives both: the least of all, and those that carry.
+        let mut all = Subflows::default();
+        for heard_of in [(1 << 20, 30), (1 << 20, 5_000)] {
+            all.add(subflow(&heard(libc::AF_INET, &here, b"mptcp", 40_000, heard_of)).unwrap());
+        }
+        assert_eq!((all.busy.len(), all.least_rtts.len()), (1, 1));
+        assert_eq!(all.least_rtts[&IpAddr::from(here)], carries);
     }
 }

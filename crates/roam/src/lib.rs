@@ -12,7 +12,7 @@
 //! | `airtime` | what a try costs by an access point |
 //! | `choose` | which access points are joined |
 //! | `mark` | which arriving packets get a mark (ECN) |
-//! | `answer` | whether a sender answers marks |
+//! | `response` | whether a sender answers marks |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
 //! | `slots` | how long the radio stays on each channel |
 //! | `handover` | when a client of one access point moves: what the others are held against |
@@ -23,11 +23,11 @@
 #![forbid(unsafe_code)]
 
 pub mod airtime;
-pub mod answer;
 pub mod choose;
 pub mod estimate;
 pub mod handover;
 pub mod mark;
 pub mod priority;
 pub mod rate;
+pub mod response;
 pub mod slots;

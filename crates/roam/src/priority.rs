@@ -122,9 +122,11 @@ impl Priorities {
         }
         for (index, path) in paths.iter().enumerate() {
             let costly = floor_cost(path).is_some_and(|cost| cost > BUDGET);
-            let deaf = path.marks == Marks::Unanswered;
+            let unresponsive = path.marks == Marks::Unanswered;
             match (is_worse(path, paths), self.roles[index].state) {
-                (true, State::Normal) if costly || deaf => self.turn(index, State::Resting, paths, now),
+                (true, State::Normal) if costly || unresponsive => {
+                    self.turn(index, State::Resting, paths, now)
+                }
                 (false, state) if state != State::Normal => self.turn(index, State::Normal, paths, now),
                 _ => {}
             }
@@ -283,21 +285,21 @@ mod tests {
     #[test]
     fn one_whose_sender_does_not_answer_marks_rests_however_cheap_its_floor() {
         let mut paths = [path(1_000, 100), path(500, 100)];
-        let deaf = |rests: bool| if rests { [0, 1_900] } else { [800, 400] };
+        let unresponsive = |rests: bool| if rests { [0, 1_900] } else { [800, 400] };
         let mut rule = Priorities::new();
-        rested(&mut rule, &mut paths, 0..4, deaf);
-        assert_eq!(rested(&mut rule, &mut paths, 4..60, deaf), 1.0);
+        rested(&mut rule, &mut paths, 0..4, unresponsive);
+        assert_eq!(rested(&mut rule, &mut paths, 4..60, unresponsive), 1.0);
     }
 
     #[test]
     fn marks_are_tried_first_and_who_does_not_answer_them_rests_at_once() {
-        let deaf = |rests: bool| if rests { [0, 1_900] } else { [800, 400] };
+        let unresponsive = |rests: bool| if rests { [0, 1_900] } else { [800, 400] };
         let slow = Path { marks: Marks::Tried, ..path(1_000, 100) };
         let mut paths = [slow, path(500, 100)];
         let mut rule = Priorities::new();
-        assert_eq!(rested(&mut rule, &mut paths, 0..20, deaf), 0.0);
+        assert_eq!(rested(&mut rule, &mut paths, 0..20, unresponsive), 0.0);
         paths[0].marks = Marks::Unanswered;
-        assert_eq!(rested(&mut rule, &mut paths, 20..30, deaf), 1.0);
+        assert_eq!(rested(&mut rule, &mut paths, 20..30, unresponsive), 1.0);
         // One that is as good is left alone, and a costly floor does not wait for marks.
         let equal = Path { marks: Marks::Unanswered, ..path(550, 100) };
         assert_eq!(Priorities::new().decide(&[equal, path(500, 100)], ms(0)), [false, false]);

@@ -162,7 +162,7 @@ fn least_round_trips_of_subflows_are_those_of_their_links() {
     client.shell("ip mptcp endpoint add 10.2.0.2 dev eth2 subflow").unwrap();
     let to: SocketAddr = "10.1.0.1:7000".parse().unwrap();
     let listener = server.run(|| mptcp_listener(to)).unwrap();
-    let rtts = || client.run(|| ropewalk_net::subflows::least_rtts().unwrap()).unwrap();
+    let rtts = || client.run(|| ropewalk_net::subflows::all().unwrap().least_rtts).unwrap();
     // The null case: plain TCP has no subflows.
     let plain = client.run(|| TcpStream::connect(to)).unwrap().unwrap();
     let (mut there, _) = listener.accept().unwrap();
@@ -195,7 +195,7 @@ fn least_round_trips_of_subflows_are_those_of_their_links() {
         rtts().values().any(|r| r.busy.is_some() && r.busy == r.all)
     });
     // What `roam` marks: who sends by which address.
-    let busy = client.run(|| ropewalk_net::subflows::busy().unwrap()).unwrap();
+    let busy = client.run(|| ropewalk_net::subflows::all().unwrap().busy).unwrap();
     let addresses = [[10, 1, 0, 2], [10, 2, 0, 2]].map(std::net::IpAddr::from);
     assert!(!busy.is_empty() && busy.iter().all(|b| addresses.contains(&b.local.ip())), "{busy:?}");
     assert!(busy.iter().all(|b| b.remote.port() == 7000 && !b.tcp.rtt_min.is_zero()), "{busy:?}");

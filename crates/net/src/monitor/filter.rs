@@ -76,7 +76,7 @@ pub(super) fn by_links(links: &[Link]) -> Vec<libc::sock_filter> {
 /// Instructions of a link.
 const OF_LINK: usize = 9;
 
-/// Hands the frame on if it is of this link; jumps go behind these instructions.
+/// Hands the frame on if it is of this link; else goes on after these instructions.
 fn link(transmitter: &[u8; 6], receiver: &[u8; 6]) -> [libc::sock_filter; OF_LINK] {
     let load = |size: u32, at: u32| op(libc::BPF_LD | size | libc::BPF_IND, at);
     let halves = |mac: &[u8; 6]| {

@@ -193,7 +193,7 @@ fn check(returned: libc::c_int) -> Result<(), Errno> {
     }
 }
 
-/// Has the kernel ask a filter of each frame; one of before makes room at once.
+/// Has the kernel apply a filter to each frame; it replaces an earlier one at once.
 pub(super) fn attach(fd: BorrowedFd<'_>, filter: &[libc::sock_filter]) -> Result<(), Errno> {
     let mut program = filter.to_vec();
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };

@@ -21,8 +21,8 @@ pub(crate) struct Roam {
     /// A file of wpa_supplicant with the networks to join. Default: `/etc/wpa_supplicant/wpa_supplicant-INTERFACE.conf`, and else
     /// `/etc/wpa_supplicant/wpa_supplicant.conf`.
     pub networks: Option<PathBuf>,
-    /// A monitor interface, by which packet times are measured; `"auto"`: one is made on the radio, and taken away at the end. Default: none, and packet times
-    /// are by the driver's rates and counters.
+    /// A monitor interface that measures packet times; `"auto"` makes one on the radio until the end.
+    /// Default: none; packet times are by the driver's rates and counters.
     pub monitor: Option<String>,
     /// Most access points at once, 1 to 8. Default: 3, because each more takes more of the air than it brings.
     pub most: u32,
@@ -37,8 +37,9 @@ pub(crate) struct Roam {
     pub portal: Option<String>,
     /// Let MPTCP open a subflow by each access point, and rest those that cost too much of the air. Default: `true`.
     pub mptcp: bool,
-    /// Mark segments that come by worse access points (ECN), so that senders use the better ones; MPTCP only. All connections that this machine begins then ask
-    /// for ECN (`net.ipv4.tcp_ecn`), until `roam` ends. Linux 6.6 or later. Default: `false`.
+    /// Mark segments that come by worse access points (ECN), so that senders use the better ones;
+    /// MPTCP only. All connections that this machine begins then ask for ECN (`net.ipv4.tcp_ecn`), until
+    /// `roam` ends. Linux 6.6 or later. Default: `false`.
     pub marks: bool,
     /// Ask the access points' name servers, by systemd-resolved. Default: `true`; nothing is done where it does not run.
     pub dns: bool,

@@ -2,8 +2,8 @@
 
 use super::RoamArgs;
 use super::listener::Listener;
-use super::marks::{self, Marking, Way};
-use super::monitor::Ear;
+use super::marks::{self, Marking, Uplink};
+use super::monitor::Receiver;
 use super::paths::{Seen, paths};
 use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
@@ -79,7 +79,7 @@ pub(super) fn run(
     }
     let (marking, unmarked) = marks::start(&roam, has_mptcp, &mut journal)?;
     privileges::drop_all_but_network()?;
-    let ear = Ear::open(&roam, chosen.radio.number, &mut journal)?;
+    let receiver = Receiver::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
     let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
@@ -102,7 +102,7 @@ pub(super) fn run(
         candidates: Vec::new(),
         others: Others::default(),
         listener: Listener::default(),
-        ear,
+        receiver,
         next_scan: Duration::ZERO,
         next_rtts: Duration::ZERO,
         switched_on: None,
@@ -166,7 +166,7 @@ struct Daemon {
     others: Others,
     listener: Listener,
     /// What a monitor interface hears.
-    ear: Ear,
+    receiver: Receiver,
     next_scan: Duration,
     next_rtts: Duration,
     /// The interface that listens was off.
@@ -190,7 +190,7 @@ impl Daemon {
             own.into_iter().for_each(|s| s.on_loss(loss, now));
         }
         self.step(now);
-        self.ear.turn(&mut self.stations);
+        self.receiver.turn(&mut self.stations);
         self.listen(now)?;
         self.decide(now);
         self.prioritise(now);
@@ -364,10 +364,14 @@ impl Daemon {
             return;
         }
         let is_due = now >= self.next_rtts;
+        let mut busy = Vec::new();
         if is_due {
             self.next_rtts = now + RTTS;
-            match subflows::least_rtts() {
-                Ok(all) => self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all)),
+            match subflows::all() {
+                Ok(all) => {
+                    self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all.least_rtts));
+                    busy = all.busy;
+                }
                 Err(error) => tracing::debug!(%error, "round trips of subflows are not known"),
             }
         }
@@ -375,11 +379,10 @@ impl Daemon {
         let seen: Vec<Seen> = active.iter().map(|n| self.stations[*n].seen(now)).collect();
         let paths = paths(&seen);
         if let Some(marking) = self.marking.as_mut().filter(|_| is_due) {
-            let way = |(n, path): (&usize, &Path)| self.stations[*n].way(path.packet_time);
-            let ways: Vec<Way> = active.iter().zip(&paths).map(way).collect();
-            let busy = subflows::busy().unwrap_or_default();
-            for (n, said) in active.iter().zip(marking.look(&ways, &busy, now)) {
-                self.stations[*n].set_marks(said);
+            let uplink = |(n, path): (&usize, &Path)| self.stations[*n].uplink(path.packet_time);
+            let uplinks: Vec<Uplink> = active.iter().zip(&paths).map(uplink).collect();
+            for (n, status) in active.iter().zip(marking.update(&uplinks, &busy, now)) {
+                self.stations[*n].set_marks(status);
             }
         }
         let backups = self.priorities.decide(&paths, now);
@@ -429,14 +432,14 @@ impl Daemon {
         if self.roam.mptcp && !self.has_mptcp {
             notes.push("this kernel has no MPTCP, or it is switched off (sysctl net.mptcp.enabled): only a bond uses several access points at once".into());
         }
-        notes.extend(self.ear.notes());
+        notes.extend(self.receiver.notes());
         RoamStatus {
             version: 1,
             radio: radio.clone(),
             channel: self.stations.first().map(|s| text::channel(s.bss.frequency_mhz)),
             stations: capacity.stations,
             uptime_s: now.as_secs_f64(),
-            monitor: self.ear.report(),
+            monitor: self.receiver.report(),
             access_points,
             notes,
         }
@@ -449,7 +452,7 @@ impl Daemon {
             station.leave(&mut self.journal, Some(&self.supplicant), "the daemon ends");
         }
         drop(self.supplicant);
-        drop(self.ear);
+        drop(self.receiver);
         if let Err(error) = self.journal.restore() {
             tracing::warn!("{error}; the next start tries again");
         }

@@ -7,16 +7,19 @@
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `station` | one interface with one access point, from joining to leaving |
+//! | `beacons`, `meter` | its beacons, and what a packet costs by its driver |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
-//! | `marks` | CE marks on what arrives by worse access points: `ropewalk_roam::mark`, by a BPF program |
+//! | `marks` | CE marks on what arrives by worse access points, by a BPF program |
 //! | `monitor` | what a monitor interface hears of them |
 //! | `listener` | scans, beside the loop |
 //! | `portal` | whether somebody else answers for the internet |
 //! | `report`, `top` | what it says of itself, and how it is watched |
 
+mod beacons;
 mod daemon;
 mod listener;
 mod marks;
+mod meter;
 mod monitor;
 mod paths;
 mod plan;

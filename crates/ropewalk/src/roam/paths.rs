@@ -20,7 +20,7 @@ pub(super) struct Seen {
     pub expected: Option<Duration>,
     /// Least round trip of subflows that carry data.
     pub busy_rtt: Option<Duration>,
-    /// Packets from it so far.
+    /// Packets from it so far, beacons left out.
     pub packets: u64,
     /// What marks do to senders by it.
     pub marks: Marks,

@@ -1,7 +1,9 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
-use super::marks::{Said, Way};
-use super::monitor::{Given, Measured};
+use super::beacons::Beacons;
+use super::marks::{MarkStatus, Uplink};
+use super::meter::Meter;
+use super::monitor::{Measured, StationCounts};
 use super::paths::Seen;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
@@ -27,19 +29,6 @@ const ADDRESS: Duration = Duration::from_secs(30);
 const V6_ALONE: Duration = Duration::from_secs(10);
 /// Between two probes of a portal that is shut.
 const PROBE_AGAIN: Duration = Duration::from_secs(20);
-/// A packet time is measured over this long, and is worth this long.
-const MEASURE: Duration = Duration::from_secs(1);
-const MEASURED: Duration = Duration::from_secs(30);
-/// Fewer packets, or bytes, say too little: beacons and what is sent to groups come at the lowest rate.
-const LEAST_PACKETS: u32 = 20;
-const LEAST_BYTES: u64 = 20_000;
-/// A look is late after this long: the loop goes round every 200 ms.
-const LATE: Duration = Duration::from_millis(400);
-/// Beacons that have to be counted before their absence says anything.
-const LEAST_BEACONS: u64 = 5;
-/// The kernel's word that beacons or packets are lost stands for this long, unless it says it
-/// again.
-const TOLD: Duration = Duration::from_secs(2);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;
 
@@ -70,7 +59,7 @@ pub(super) struct Station {
     phase: Phase,
     since: Duration,
     dhcp: Option<dhcp::Client>,
-    given: Option<StationAddress>,
+    ipv4: Option<StationAddress>,
     resolver: Option<Change>,
     endpoints: Vec<Endpoint>,
     heard: Option<Heard>,
@@ -81,27 +70,9 @@ pub(super) struct Station {
     pub(super) is_backup: bool,
     /// Of MPTCP's subflows by it, whosever they are.
     rtts: LeastRtts,
-    marks: Said,
+    marks: MarkStatus,
     /// So many beacons are missed, or packets lost, that nothing new is sent by it.
     is_silent: bool,
-}
-
-/// Beacons that were counted.
-#[derive(Debug, Default)]
-struct Beacons {
-    first: Option<u64>,
-    last: u64,
-    at: Duration,
-    looked: Duration,
-    /// When the kernel last said by itself that something is lost.
-    told: Option<Duration>,
-}
-
-/// What a packet costs.
-#[derive(Debug, Default)]
-struct Meter {
-    base: Option<(Duration, Heard)>,
-    measured: Option<(Duration, Duration)>,
 }
 
 impl Station {
@@ -141,7 +112,7 @@ impl Station {
             phase: Phase::Joining,
             since: now,
             dhcp: None,
-            given: None,
+            ipv4: None,
             resolver: None,
             endpoints: Vec::new(),
             heard: None,
@@ -150,7 +121,7 @@ impl Station {
             by_monitor: Measured::default(),
             is_backup: false,
             rtts: LeastRtts::default(),
-            marks: Said::default(),
+            marks: MarkStatus::default(),
             is_silent: false,
         })
     }
@@ -165,8 +136,8 @@ impl Station {
     }
 
     /// What the driver counted.
-    pub(super) fn given(&self) -> Option<Given> {
-        self.heard.map(|h| Given { packets: h.rx_packets, beacons: h.beacons })
+    pub(super) fn counts(&self) -> Option<StationCounts> {
+        self.heard.map(|h| StationCounts { packets: h.rx_packets, beacons: h.beacons })
     }
 
     pub(super) fn is_active(&self) -> bool {
@@ -184,7 +155,7 @@ impl Station {
             Phase::Addressing => {
                 let waited = now.saturating_sub(self.since);
                 let v6_alone = waited >= V6_ALONE && !self.v6(world.links).is_empty();
-                if self.given.is_some() || v6_alone {
+                if self.ipv4.is_some() || v6_alone {
                     self.turn(Phase::Probing { probe: None, again: now, why: String::new() }, now);
                 } else if waited > ADDRESS {
                     return Err("it gives no address (DHCP)".into());
@@ -193,7 +164,7 @@ impl Station {
             Phase::Probing { .. } => self.probe(world, now)?,
             Phase::Active => {
                 let missed = self.missed(now) >= world.roam.limits().beacon_loss;
-                self.is_silent = missed || self.beacons.are_told_lost(now);
+                self.is_silent = missed || self.beacons.are_reported_lost(now);
                 self.use_mptcp(world);
             }
         }
@@ -214,7 +185,7 @@ impl Station {
                 let (index, mac) = (self.network.index, self.interface.mac);
                 let client = dhcp::Client::open(index, mac, rand::random());
                 self.dhcp = Some(client.map_err(|e| format!("no socket for DHCP: {e}"))?);
-                self.beacons.at = now;
+                self.beacons.begin(now);
                 self.turn(Phase::Addressing, now);
             }
             Association::Joining(state) if now.saturating_sub(self.since) > JOIN => {
@@ -246,7 +217,7 @@ impl Station {
     /// The kernel says by itself that beacons or packets are lost: no counter tells it sooner.
     pub(super) fn on_loss(&mut self, loss: Loss, now: Duration) {
         tracing::debug!(interface = self.name(), ?loss, "lost");
-        self.beacons.told = Some(now);
+        self.beacons.on_loss(now);
     }
 
     /// What DHCP says.
@@ -261,13 +232,13 @@ impl Station {
 
     fn bind(&mut self, world: &mut World<'_>, lease: &dhcp::Lease) -> anyhow::Result<()> {
         let address = Ipv4Net::new(lease.address, lease.prefix_len)?;
-        let given = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
-        if let Some(old) = self.given.take().filter(|old| *old != given) {
+        let new = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
+        if let Some(old) = self.ipv4.take().filter(|old| *old != new) {
             self.network.remove(world.journal, &old)?;
         }
-        self.network.add(world.journal, &given)?;
+        self.network.add(world.journal, &new)?;
         tracing::info!(interface = self.name(), %address, "has an address");
-        self.given = Some(given);
+        self.ipv4 = Some(new);
         if world.roam.dns && !lease.dns.is_empty() && self.resolver.is_none() {
             let name = self.name().to_owned();
             match dns::set(world.journal, &name, &lease.dns, &[]) {
@@ -309,7 +280,7 @@ impl Station {
     }
 
     fn open(&self) -> anyhow::Result<()> {
-        Ok(self.given.iter().try_for_each(|given| self.network.open_to_all(given))?)
+        Ok(self.ipv4.iter().try_for_each(|ipv4| self.network.open_to_all(ipv4))?)
     }
 
     fn v6(&self, links: &[Link]) -> Vec<IpAddr> {
@@ -319,7 +290,7 @@ impl Station {
 
     /// MPTCP may use the addresses that there are, and no other.
     fn use_mptcp(&mut self, world: &mut World<'_>) {
-        let v4 = self.given.iter().map(|g| IpAddr::V4(g.address.addr()));
+        let v4 = self.ipv4.iter().map(|g| IpAddr::V4(g.address.addr()));
         let addresses = v4.chain(self.v6(world.links));
         let addresses: Vec<IpAddr> = addresses.filter(|_| world.mptcp && !self.is_silent).collect();
         let index = self.network.index;
@@ -360,15 +331,15 @@ impl Station {
         self.rtts = own.fold(LeastRtts::default(), LeastRtts::and);
     }
 
-    /// For who marks what arrives by it.
-    pub(super) fn way(&self, packet_time: Duration) -> Way {
+    /// What the marks need to know of it.
+    pub(super) fn uplink(&self, packet_time: Duration) -> Uplink {
         let addresses = self.endpoints.iter().map(|e| e.address).collect();
-        Way { index: self.network.index, name: self.name().to_owned(), addresses, packet_time }
+        Uplink { index: self.network.index, name: self.name().to_owned(), addresses, packet_time }
     }
 
     /// What marks do.
-    pub(super) fn set_marks(&mut self, said: Said) {
-        self.marks = said.after(std::mem::take(&mut self.marks), self.is_backup);
+    pub(super) fn set_marks(&mut self, status: MarkStatus) {
+        self.marks = status.after(std::mem::take(&mut self.marks), self.is_backup);
     }
 
     /// MPTCP uses it only while no other carries, or as any other.
@@ -393,8 +364,8 @@ impl Station {
             self.forget(journal, &endpoint);
         }
         let mut failed: Vec<String> = Vec::new();
-        if let Some(given) = &self.given {
-            failed.extend(self.network.remove(journal, given).err().map(|e| e.to_string()));
+        if let Some(ipv4) = &self.ipv4 {
+            failed.extend(self.network.remove(journal, ipv4).err().map(|e| e.to_string()));
         }
         if let Some(supplicant) = supplicant {
             supplicant.leave(self.name());
@@ -413,8 +384,7 @@ impl Station {
 
     /// Air of a packet, where that was measured by the driver.
     pub(super) fn packet_time(&self, now: Duration) -> Option<Duration> {
-        let fresh = |(at, _): &(Duration, Duration)| now.saturating_sub(*at) <= MEASURED;
-        self.meter.measured.filter(fresh).map(|(_, time)| time)
+        self.meter.recent(now)
     }
 
     /// The same by the signal.
@@ -426,14 +396,14 @@ impl Station {
     /// For the rules of priorities.
     pub(super) fn seen(&self, now: Duration) -> Seen {
         // Nothing is measured of one that rests: what it was then still stands.
-        let resting = self.meter.measured.filter(|_| self.is_backup).map(|(_, time)| time);
+        let resting = self.meter.last().filter(|_| self.is_backup);
         let monitored = self.by_monitor.time.or(self.by_monitor.last.filter(|_| self.is_backup));
         Seen {
             monitored,
             measured: self.packet_time(now).or(resting),
             expected: self.expected_time(),
             busy_rtt: self.rtts.busy,
-            packets: self.heard.map_or(0, |h| h.rx_packets.into()),
+            packets: self.counts().map_or(0, StationCounts::data),
             marks: self.marks.rule,
         }
     }
@@ -448,7 +418,7 @@ impl Station {
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))
             }
-            Phase::Active => ("active", self.marks.words.clone()),
+            Phase::Active => ("active", self.marks.note.clone()),
         };
         let (packet_by, time) = match (self.by_monitor.time, self.packet_time(now)) {
             (Some(time), _) => (PacketBy::Monitor, Some(time)),
@@ -471,130 +441,12 @@ impl Station {
             packet_by,
             monitor_frames: self.by_monitor.frames,
             least_rtt_ms: self.rtts.all.map(|rtt| rtt.as_secs_f64() * 1e3),
-            address: self.given.as_ref().map(|g| g.address.to_string()),
+            address: self.ipv4.as_ref().map(|g| g.address.to_string()),
             ect_segments: self.marks.segments.0,
             marked_segments: self.marks.segments.1,
             received_bytes: heard.bytes.0,
             sent_bytes: heard.bytes.1,
             mptcp: !self.endpoints.is_empty(),
         }
-    }
-}
-
-impl Beacons {
-    fn count(&mut self, beacons: Option<u64>, now: Duration) {
-        // Time in which nobody looked is no silence: this process stood still, or the whole machine.
-        let gap = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        if gap > LATE {
-            self.at = (self.at + gap).min(now);
-        }
-        let Some(count) = beacons else { return };
-        self.first.get_or_insert(count);
-        if count != self.last {
-            (self.last, self.at) = (count, now);
-        }
-    }
-
-    fn are_told_lost(&self, now: Duration) -> bool {
-        self.told.is_some_and(|at| now.saturating_sub(at) < TOLD)
-    }
-
-    /// Since the last one; nothing where they are not counted.
-    fn silence(&self, now: Duration) -> Duration {
-        let counted = self.first.is_some_and(|first| self.last.saturating_sub(first) >= LEAST_BEACONS);
-        if counted { now.saturating_sub(self.at) } else { Duration::ZERO }
-    }
-}
-
-impl Meter {
-    /// By the rate of what comes from the access point; losses are those of what goes to it, which the driver counts.
-    fn take(&mut self, heard: Heard, bss: &Bss, now: Duration) {
-        let Some((began, base)) = self.base else {
-            self.base = Some((now, heard));
-            return;
-        };
-        if now.saturating_sub(began) < MEASURE {
-            return;
-        }
-        self.base = Some((now, heard));
-        let packets = heard.rx_packets.wrapping_sub(base.rx_packets);
-        if packets < LEAST_PACKETS || heard.bytes.0.saturating_sub(base.bytes.0) < LEAST_BYTES {
-            return;
-        }
-        let sent = heard.tx_packets.wrapping_sub(base.tx_packets);
-        let again = heard.tx_retries.wrapping_sub(base.tx_retries);
-        let enough = sent >= LEAST_PACKETS;
-        let loss = if enough { f64::from(again) / (f64::from(sent) + f64::from(again)) } else { 0.0 };
-        if let Some(time) = packet_time(heard.rx_bps as f64, loss, plan::generation(bss)) {
-            // The rate is that of one frame, and rate control tries others now and then.
-            let before = self.measured.filter(|(at, _)| now.saturating_sub(*at) <= MEASURED);
-            self.measured = Some((now, before.map_or(time, |(_, old)| (old * 3 + time) / 4)));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ms(n: u64) -> Duration {
-        Duration::from_millis(n)
-    }
-
-    #[test]
-    fn silence_counts_only_where_beacons_were_counted() {
-        let mut beacons = Beacons::default();
-        let mut look = |from: u64, to: u64, count: fn(u64) -> Option<u64>| {
-            (from / 100..to / 100).for_each(|n| beacons.count(count(n), ms(n * 100)));
-            beacons.silence(ms(to)).as_millis()
-        };
-        assert_eq!(look(0, 9_000, |_| None), 0);
-        assert_eq!(look(9_000, 10_000, Some), 100);
-        assert_eq!(look(10_000, 10_800, |_| Some(99)), 900);
-        assert_eq!(look(10_800, 10_900, Some), 100);
-        // Nobody looked for five seconds: the silence of 200 ms goes on.
-        assert_eq!(look(10_900, 11_000, |_| Some(108)), 200);
-        assert_eq!(look(16_000, 16_100, |_| Some(108)), 200);
-    }
-
-    #[test]
-    fn the_kernels_word_counts_for_a_while_also_where_nothing_is_counted() {
-        let mut beacons = Beacons::default();
-        assert!(!beacons.are_told_lost(ms(0)));
-        beacons.told = Some(ms(5_000));
-        let lost = [5_000, 6_900, 7_000, 60_000].map(|at| beacons.are_told_lost(ms(at)));
-        assert_eq!(lost, [true, true, false, false]);
-        assert_eq!(beacons.silence(ms(60_000)), ms(0));
-    }
-
-    #[test]
-    fn packets_are_measured_while_there_are_some() {
-        let bss = Bss {
-            bssid: [0; 6],
-            ssid: Vec::new(),
-            frequency_mhz: 2437,
-            signal_dbm: None,
-            beacon_interval: ms(100),
-            age: ms(0),
-            is_protected: false,
-            width_mhz: 20,
-            has_ht: true,
-            has_vht: false,
-        };
-        let heard = |n: u32| Heard {
-            rx_bps: 65_000_000,
-            rx_packets: n * 100,
-            tx_packets: n * 50,
-            tx_retries: n * 50,
-            bytes: (u64::from(n) * 100_000, 0),
-            ..Heard::default()
-        };
-        let mut meter = Meter::default();
-        (0..5).for_each(|n| meter.take(heard(1), &bss, ms(n * 1000)));
-        assert_eq!(meter.measured, None, "nothing came");
-        meter.take(heard(2), &bss, ms(6_000));
-        let (at, time) = meter.measured.unwrap();
-        // One try of two fails, so each packet takes twice the 206 µs.
-        assert!(at == ms(6_000) && (400..=440).contains(&time.as_micros()), "{time:?}");
     }
 }

@@ -3,18 +3,18 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `hearing` | frames to packet times, and whether to believe them; no socket |
+//! | `link_stats` | frames to packet times, and whether to believe them; no socket |
 //! | here | the interface, the thread that listens, and what the loop asks it |
 
-mod hearing;
+mod link_stats;
 
-pub(super) use hearing::{Given, Measured};
+pub(super) use link_stats::{Measured, StationCounts};
 
 use super::report::MonitorStatus;
 use super::station::Station;
 use crate::config;
 use anyhow::Context;
-use hearing::{Hearing, Watched};
+use link_stats::{LinkStats, Watched};
 use ropewalk_net::monitor::{Batch, Link, Monitor};
 use ropewalk_net::setup::{Change, Journal};
 use ropewalk_net::wifi::{self, MonitorInterface};
@@ -32,9 +32,9 @@ const WAIT: Duration = Duration::from_millis(100);
 /// An interface that went away is looked for so often.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The ear of the daemon; deaf where nobody asked for one.
+/// The receiver of the daemon; it hears nothing where no monitor is set.
 #[derive(Debug, Default)]
-pub(super) struct Ear {
+pub(super) struct Receiver {
     listening: Option<Listening>,
     watched: Vec<Watched>,
     trouble: Option<String>,
@@ -57,7 +57,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    hearing: Hearing,
+    stats: LinkStats,
     /// The links are others than those of the filter.
     is_new: bool,
     /// Frames that the kernel dropped because the thread was slow.
@@ -72,28 +72,28 @@ impl Shared {
     }
 }
 
-impl Ear {
+impl Receiver {
     /// Listens as the settings say. Where an interface of our own cannot be made, `status` says
     /// so, and nothing is heard.
     ///
     /// # Errors
     /// The interface that was named is not there, or is no monitor.
-    pub(super) fn open(roam: &config::Roam, radio: u32, journal: &mut Journal) -> anyhow::Result<Ear> {
+    pub(super) fn open(roam: &config::Roam, radio: u32, journal: &mut Journal) -> anyhow::Result<Receiver> {
         match roam.monitor.as_deref() {
-            None => Ok(Ear::default()),
+            None => Ok(Receiver::default()),
             Some(AUTO) => match make(radio, journal) {
-                Ok(monitor) => Ear::start(OWN, monitor),
+                Ok(monitor) => Receiver::start(OWN, monitor),
                 Err(error) => {
-                    let words = format!("no monitor interface could be made: {error:#}");
-                    tracing::warn!("{words}");
-                    Ok(Ear { trouble: Some(words), ..Ear::default() })
+                    let why = format!("no monitor interface could be made: {error:#}");
+                    tracing::warn!("{why}");
+                    Ok(Receiver { trouble: Some(why), ..Receiver::default() })
                 }
             },
-            Some(name) => Ear::start(name, Monitor::of_links(name, &[])?),
+            Some(name) => Receiver::start(name, Monitor::of_links(name, &[])?),
         }
     }
 
-    fn start(interface: &str, monitor: Monitor) -> anyhow::Result<Ear> {
+    fn start(interface: &str, monitor: Monitor) -> anyhow::Result<Receiver> {
         let shared = Arc::new(Shared {
             began: Instant::now(),
             ends: AtomicBool::new(false),
@@ -115,7 +115,7 @@ impl Ear {
         let thread = std::thread::Builder::new().name("monitor".into()).spawn(work);
         let thread = Some(thread.context("a thread cannot be started")?);
         let listening = Listening { interface: interface.to_owned(), shared, thread };
-        Ok(Ear { listening: Some(listening), ..Ear::default() })
+        Ok(Receiver { listening: Some(listening), ..Receiver::default() })
     }
 
     /// Tells each station what was heard of its access point.
@@ -124,7 +124,7 @@ impl Ear {
         let now = listening.shared.began.elapsed();
         let links: Vec<Link> = stations.iter().map(Station::link).collect();
         let mut state = listening.shared.lock();
-        state.is_new |= state.hearing.watch(&links);
+        state.is_new |= state.stats.watch(&links);
         self.trouble.clone_from(&state.trouble);
         self.watched.retain(|w| links.contains(&w.link));
         for (station, link) in stations.iter_mut().zip(links) {
@@ -132,7 +132,7 @@ impl Ear {
                 self.watched.push(Watched::new(link, station.name()));
                 self.watched.len() - 1
             });
-            let measured = self.watched[at].look(&mut state.hearing, station.given(), now);
+            let measured = self.watched[at].update(&mut state.stats, station.counts(), now);
             station.by_monitor = match self.trouble {
                 None => measured,
                 Some(_) => Measured { time: None, ..measured },
@@ -144,13 +144,13 @@ impl Ear {
     pub(super) fn notes(&self) -> Vec<String> {
         let so = "packet times are the driver's";
         let Some(listening) = &self.listening else {
-            return self.trouble.iter().map(|words| format!("{words}; {so}")).collect();
+            return self.trouble.iter().map(|why| format!("{why}; {so}")).collect();
         };
-        if let Some(words) = &self.trouble {
-            return vec![format!("the monitor {} does not hear: {words}; {so}", listening.interface)];
+        if let Some(why) = &self.trouble {
+            return vec![format!("the monitor {} does not hear: {why}; {so}", listening.interface)];
         }
         let notes = self.watched.iter().filter_map(Watched::note);
-        notes.map(|words| format!("{words} ({}); {so}", listening.interface)).collect()
+        notes.map(|why| format!("{why} ({}); {so}", listening.interface)).collect()
     }
 
     /// The interface and its counts.
@@ -159,7 +159,7 @@ impl Ear {
         let state = listening.shared.lock();
         Some(MonitorStatus {
             interface: listening.interface.clone(),
-            frames: state.hearing.all(),
+            frames: state.stats.all(),
             dropped_frames: state.dropped,
         })
     }
@@ -210,7 +210,7 @@ impl Thread {
         let Some(monitor) = &mut self.monitor else { return self.open_again() };
         let links = {
             let mut state = self.shared.lock();
-            std::mem::take(&mut state.is_new).then(|| state.hearing.links())
+            std::mem::take(&mut state.is_new).then(|| state.stats.links())
         };
         if let Some(links) = links
             && let Err(error) = monitor.watch(&links)
@@ -221,7 +221,7 @@ impl Thread {
             Ok(_) => {
                 let mut state = self.shared.lock();
                 let now = self.shared.began.elapsed();
-                self.batch.frames().for_each(|frame| state.hearing.take(frame, now));
+                self.batch.frames().for_each(|frame| state.stats.take(frame, now));
                 if state.trouble.take().is_some() {
                     tracing::info!(interface = self.interface, "the monitor is there again");
                 }
@@ -237,7 +237,7 @@ impl Thread {
 
     fn lose(&mut self, why: String) {
         let mut state = self.shared.lock();
-        // Said once, however often it is looked for.
+        // Logged once, however often it is looked for.
         if state.trouble.is_none() {
             tracing::warn!(interface = self.interface, why, "the monitor does not hear");
         }
@@ -250,13 +250,13 @@ impl Thread {
         if Instant::now() < self.due {
             return;
         }
-        let links = self.shared.lock().hearing.links();
+        let links = self.shared.lock().stats.links();
         let opened = Monitor::of_links(&self.interface, &links);
         self.due = Instant::now() + AGAIN;
         let mut state = self.shared.lock();
         match opened {
             Ok(monitor) => {
-                // Other links may have come since. An interface that is off says so when it is read.
+                // Other links may have come since. An interface that is off fails when it is read.
                 state.is_new = true;
                 self.monitor = Some(monitor);
             }

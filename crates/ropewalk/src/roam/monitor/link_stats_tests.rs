@@ -48,7 +48,7 @@ impl Dice {
 
 /// A replay: what it heard, and what it estimated five times a second.
 struct Replay {
-    hearing: Hearing,
+    stats: LinkStats,
     now_us: f64,
     next_us: f64,
     estimates: Vec<f64>,
@@ -57,20 +57,20 @@ struct Replay {
 
 impl Replay {
     fn new() -> Replay {
-        let mut hearing = Hearing::default();
-        assert!(hearing.watch(&[LINK]));
-        Replay { hearing, now_us: 0.0, next_us: 1e6, estimates: Vec::new(), delivered: 0 }
+        let mut stats = LinkStats::default();
+        assert!(stats.watch(&[LINK]));
+        Replay { stats, now_us: 0.0, next_us: 1e6, estimates: Vec::new(), delivered: 0 }
     }
 
     fn hear(&mut self, frame: &[u8]) {
-        self.hearing.take(frame, us(self.now_us));
+        self.stats.take(frame, us(self.now_us));
         self.delivered += 1;
     }
 
     fn estimate(&mut self) {
         if self.now_us >= self.next_us {
             self.next_us += 2e5;
-            self.estimates.extend(self.hearing.packet_time_s(LINK, us(self.now_us)));
+            self.estimates.extend(self.stats.packet_time_s(LINK, us(self.now_us)));
         }
     }
 
@@ -172,26 +172,26 @@ fn a_driver_that_names_no_aggregates_makes_packets_look_dear() {
 
 #[test]
 fn what_is_not_watched_takes_no_memory() {
-    let mut hearing = Hearing::default();
-    let heard = |hearing: &mut Hearing| {
-        (0..100).for_each(|n| hearing.take(&frame(ofdm(), n, false, 60), us(f64::from(n) * 1e3)));
-        (hearing.all(), hearing.estimator.record_bytes(), hearing.packet_time_s(LINK, us(1e5)).is_some())
+    let mut stats = LinkStats::default();
+    let heard = |stats: &mut LinkStats| {
+        (0..100).for_each(|n| stats.take(&frame(ofdm(), n, false, 60), us(f64::from(n) * 1e3)));
+        (stats.all(), stats.estimator.record_bytes(), stats.packet_time_s(LINK, us(1e5)).is_some())
     };
-    assert_eq!(heard(&mut hearing), (0, 0, false));
-    assert!(hearing.watch(&[LINK]) && !hearing.watch(&[LINK]));
-    assert_eq!(heard(&mut hearing), (100, 800, true));
+    assert_eq!(heard(&mut stats), (0, 0, false));
+    assert!(stats.watch(&[LINK]) && !stats.watch(&[LINK]));
+    assert_eq!(heard(&mut stats), (100, 800, true));
     // The station has another access point now.
-    assert!(hearing.watch(&[(STATION, AP)]));
-    assert_eq!(heard(&mut hearing), (100, 0, false));
+    assert!(stats.watch(&[(STATION, AP)]));
+    assert_eq!(heard(&mut stats), (100, 0, false));
     let many: Vec<Link> = (0..100).map(|n| ([2, 0, 0, 0, 1, n], STATION)).collect();
-    hearing.watch(&many);
-    assert_eq!(hearing.links().len(), MOST_LINKS);
+    stats.watch(&many);
+    assert_eq!(stats.links().len(), MOST_LINKS);
 }
 
 /// A station that receives `rate` packets and ten beacons a second for `seconds`, beside a
 /// monitor that hears some of the packets.
 struct Beside {
-    hearing: Hearing,
+    stats: LinkStats,
     watched: Watched,
     packets: u32,
     ms: u64,
@@ -200,11 +200,11 @@ struct Beside {
 
 impl Beside {
     fn new() -> Beside {
-        let mut hearing = Hearing::default();
-        hearing.watch(&[LINK]);
+        let mut stats = LinkStats::default();
+        stats.watch(&[LINK]);
         // The counter wraps on the way.
         let watched = Watched::new(LINK, "roam0");
-        Beside { hearing, watched, packets: u32::MAX - 500, ms: 0, counts_beacons: true }
+        Beside { stats, watched, packets: u32::MAX - 500, ms: 0, counts_beacons: true }
     }
 
     fn run(&mut self, seconds: u64, rate: u64, hears: fn(u32) -> bool) -> (Measured, Option<String>) {
@@ -215,16 +215,18 @@ impl Beside {
             if self.ms.is_multiple_of(1000 / rate) {
                 self.packets = self.packets.wrapping_add(1);
                 if hears(self.packets) {
-                    self.hearing.take(&frame(ofdm(), self.packets, false, 1540), now);
+                    self.stats.take(&frame(ofdm(), self.packets, false, 1540), now);
                 }
             }
             if self.ms.is_multiple_of(200) {
                 let beacons = self.ms / 100;
-                let given = Given {
-                    packets: self.packets.wrapping_add(beacons as u32),
+                // As mac80211, or as a driver that does not say how many they were.
+                let times = if self.counts_beacons { 2 } else { 1 };
+                let counts = StationCounts {
+                    packets: self.packets.wrapping_add(times * beacons as u32),
                     beacons: self.counts_beacons.then_some(beacons),
                 };
-                measured = self.watched.look(&mut self.hearing, Some(given), now);
+                measured = self.watched.update(&mut self.stats, Some(counts), now);
             }
         }
         (measured, self.watched.note())
@@ -253,7 +255,7 @@ fn one_that_misses_what_the_station_receives_is_not() {
     let mut half = Beside::new();
     let (measured, note) = half.run(5, 1000, |n| n.is_multiple_of(2));
     assert_eq!(measured.time, None);
-    assert!(half.hearing.packet_time_s(LINK, Duration::from_secs(5)).unwrap() > 700e-6);
+    assert!(half.stats.packet_time_s(LINK, Duration::from_secs(5)).unwrap() > 700e-6);
     let note = note.unwrap();
     assert!(note.starts_with("monitor hears 1") && note.contains("that roam0 received"), "{note}");
     // It hears no more from now on, and what it heard last stays known.
@@ -267,11 +269,20 @@ fn one_that_misses_what_the_station_receives_is_not() {
 }
 
 #[test]
+fn beacons_are_no_data() {
+    let counts = |packets, beacons| StationCounts { packets, beacons }.data();
+    assert_eq!([counts(179, Some(77)), counts(179, None), counts(60, Some(60))], [25, 179, 0]);
+}
+
+#[test]
 fn an_idle_link_says_nothing_of_the_monitor() {
     for hears in [(|_| false) as fn(u32) -> bool, |_| true] {
         let (measured, note) = Beside::new().run(30, 10, hears);
         assert_eq!((measured.time, note), (None, None));
     }
+    // So few packets that beacons, counted twice, would be a quarter of them.
+    let (_, note) = Beside::new().run(30, 25, |_| true);
+    assert_eq!(note, None);
     // Ten seconds after the last packets nobody knows what the next would take.
     let mut beside = Beside::new();
     assert!(beside.run(5, 1000, |_| true).0.time.is_some());

@@ -16,9 +16,13 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Time between beacons that nobody counts.
 const BEACONS: Duration = Duration::from_millis(100);
 
+/// So often mac80211 counts a beacon among the packets: as it receives it, and as it queues it for
+/// its worker.
+const TIMES: u64 = 2;
+
 /// What was heard of the links that are watched.
 #[derive(Debug, Default)]
-pub(super) struct Hearing {
+pub(super) struct LinkStats {
     estimator: Estimator,
     airtimes: Airtimes,
     /// Frames of each link that is watched, at most [`MOST_LINKS`].
@@ -26,7 +30,7 @@ pub(super) struct Hearing {
     all: u64,
 }
 
-impl Hearing {
+impl LinkStats {
     /// Listens to these links, and forgets others; true if they are not those of before.
     pub(super) fn watch(&mut self, links: &[Link]) -> bool {
         let links = &links[..links.len().min(MOST_LINKS)];
@@ -78,11 +82,18 @@ impl Hearing {
 
 /// What a station has of its access point by its driver's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::roam) struct Given {
+pub(in crate::roam) struct StationCounts {
     /// Frames, beacons among them; wraps.
     pub packets: u32,
     /// Beacons, if they are counted.
     pub beacons: Option<u64>,
+}
+
+impl StationCounts {
+    /// Frames without beacons.
+    pub(in crate::roam) fn data(self) -> u64 {
+        u64::from(self.packets).saturating_sub(TIMES * self.beacons.unwrap_or_default())
+    }
 }
 
 /// What the monitor says of an access point.
@@ -113,16 +124,21 @@ impl Watched {
         Watched { link, station, time: PacketTime::default(), last: None, check: Check::default() }
     }
 
-    /// What it is now, given what the station counted.
-    pub(super) fn look(&mut self, hearing: &mut Hearing, given: Option<Given>, now: Duration) -> Measured {
-        let frames = hearing.frames.get(&self.link).copied().unwrap_or_default();
-        if let Some(given) = given {
-            self.check.look(frames, given, now);
+    /// What is measured now, held against what the station counted.
+    pub(super) fn update(
+        &mut self,
+        stats: &mut LinkStats,
+        counts: Option<StationCounts>,
+        now: Duration,
+    ) -> Measured {
+        let frames = stats.frames.get(&self.link).copied().unwrap_or_default();
+        if let Some(counts) = counts {
+            self.check.update(frames, counts, now);
         }
-        if let Some(packet_s) = hearing.packet_time_s(self.link, now) {
+        if let Some(packet_s) = stats.packet_time_s(self.link, now) {
             self.time.on_sample(packet_s, now);
         }
-        if self.check.is_deaf() {
+        if self.check.misses_frames() {
             self.time = PacketTime::default();
         }
         let time = self.time.get(now).filter(|_| self.check.hears());
@@ -130,70 +146,69 @@ impl Watched {
         Measured { time, last: self.last, frames: Some(frames) }
     }
 
-    /// What is wrong.
+    /// What does not work.
     pub(super) fn note(&self) -> Option<String> {
-        let Verdict { heard, came } = self.check.verdict.filter(|_| self.check.is_deaf())?;
+        let Comparison { heard, received } = self.check.last.filter(|_| self.check.misses_frames())?;
         let station = &self.station;
         Some(match heard {
             0 => format!(
-                "monitor hears nothing of what {station} receives ({came} packets meanwhile): it may be off or on another channel, or its driver gives it none of them"
+                "monitor hears nothing of what {station} receives ({received} packets meanwhile): it may be off or on another channel, or its driver gives it none of them"
             ),
             _ => format!(
-                "monitor hears {heard} of {came} packets that {station} received: its driver may keep some from it"
+                "monitor hears {heard} of {received} packets that {station} received: its driver may keep some from it"
             ),
         })
     }
 }
 
-/// Whether the monitor hears what the station is given. Some drivers keep frames of aggregates
+/// Whether the monitor hears what the station receives. Some drivers keep frames of aggregates
 /// from monitors, and what is missing would count as lost.
 #[derive(Debug, Default)]
 struct Check {
-    began: Option<(Duration, u64, Given)>,
-    verdict: Option<Verdict>,
+    began: Option<(Duration, u64, StationCounts)>,
+    last: Option<Comparison>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict {
+struct Comparison {
     heard: u64,
-    came: u64,
+    received: u64,
 }
 
 impl Check {
-    fn look(&mut self, heard: u64, given: Given, now: Duration) {
+    fn update(&mut self, heard: u64, counts: StationCounts, now: Duration) {
         let Some((at, heard_before, before)) = self.began else {
-            self.began = Some((now, heard, given));
+            self.began = Some((now, heard, counts));
             return;
         };
         let took = now.saturating_sub(at);
         if took < OVER {
             return;
         }
-        // The driver counts beacons among the packets, so they have to come off.
-        let beacons = match (given.beacons, before.beacons) {
-            (Some(now), Some(before)) => now.saturating_sub(before),
+        let beacons = match (counts.beacons, before.beacons) {
+            (Some(now), Some(before)) => TIMES * now.saturating_sub(before),
             _ => (took.as_millis() / BEACONS.as_millis()) as u64,
         };
-        let came = u64::from(given.packets.wrapping_sub(before.packets)).saturating_sub(beacons);
-        let enough = came >= LEAST;
+        let received = u64::from(counts.packets.wrapping_sub(before.packets)).saturating_sub(beacons);
+        let enough = received >= LEAST;
         if enough {
-            self.verdict = Some(Verdict { heard: heard.saturating_sub(heard_before), came });
+            self.last = Some(Comparison { heard: heard.saturating_sub(heard_before), received });
         }
         if enough || took >= LONGEST {
-            self.began = Some((now, heard, given));
+            self.began = Some((now, heard, counts));
         }
     }
 
     /// Four of five, at least: the station counts what goes to groups, too.
     fn hears(&self) -> bool {
-        self.verdict.is_some_and(|v| v.heard * 5 >= v.came * 4)
+        self.last.is_some_and(|c| c.heard * 5 >= c.received * 4)
     }
 
-    fn is_deaf(&self) -> bool {
-        self.verdict.is_some() && !self.hears()
+    fn misses_frames(&self) -> bool {
+        self.last.is_some() && !self.hears()
     }
 }
 
 #[cfg(test)]
-#[path = "hearing_tests.rs"]
+#[path = "link_stats_tests.rs"]
 mod tests;

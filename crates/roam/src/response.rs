@@ -20,61 +20,61 @@ const PATIENCE: u32 = 100;
 
 /// What the marks have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     /// Too few marks so far.
     #[default]
-    Waits,
+    Pending,
     /// So few marks in so long that nobody can tell.
     Unclear,
     /// Its window is one that marks bound.
-    Answers,
+    Responsive,
     /// It is not.
-    Deaf,
+    Unresponsive,
 }
 
 /// Judges one sender by counters of what arrives.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Answers {
+pub struct ResponseTest {
     /// When the judgement began, with the packets and marks so far.
     base: Option<(Duration, u64, u64)>,
     /// Judgements in a row that it does not answer.
     unbounded: u32,
-    answer: Answer,
+    response: Response,
 }
 
-impl Answers {
+impl ResponseTest {
     /// Takes the packets that may be marked and those that were, both since the subflow began, and
     /// its round trip with the queue. To be called while marks are asked for. Counters that go back
     /// begin anew.
-    pub fn on_counts(&mut self, packets: u64, marks: u64, rtt: Duration, now: Duration) -> Answer {
+    pub fn on_counts(&mut self, packets: u64, marks: u64, rtt: Duration, now: Duration) -> Response {
         let Some((began, packets_then, marks_then)) = self.base else {
             self.base = Some((now, packets, marks));
-            return self.answer;
+            return self.response;
         };
         let (Some(came), Some(marked)) = (packets.checked_sub(packets_then), marks.checked_sub(marks_then))
         else {
-            *self = Answers::default();
-            return self.answer;
+            *self = ResponseTest::default();
+            return self.response;
         };
         let over = now.saturating_sub(began);
         if marked < MARKS || over < rtt * TRIPS || rtt.is_zero() || came == 0 {
-            if self.answer == Answer::Waits && over >= rtt * PATIENCE && !rtt.is_zero() {
-                self.answer = Answer::Unclear;
+            if self.response == Response::Pending && over >= rtt * PATIENCE && !rtt.is_zero() {
+                self.response = Response::Unclear;
             }
-            return self.answer;
+            return self.response;
         }
         self.base = Some((now, packets, marks));
         let share = marked as f64 / came as f64;
         let window = came as f64 * rtt.as_secs_f64() / over.as_secs_f64();
         if share * window * window < UNBOUNDED {
-            (self.unbounded, self.answer) = (0, Answer::Answers);
+            (self.unbounded, self.response) = (0, Response::Responsive);
         } else {
             self.unbounded = (self.unbounded + 1).min(IN_A_ROW);
             if self.unbounded == IN_A_ROW {
-                self.answer = Answer::Deaf;
+                self.response = Response::Unresponsive;
             }
         }
-        self.answer
+        self.response
     }
 
     /// No marks are asked for: what comes until they are says nothing.
@@ -83,8 +83,8 @@ impl Answers {
     }
 
     /// The judgement so far.
-    pub fn answer(&self) -> Answer {
-        self.answer
+    pub fn response(&self) -> Response {
+        self.response
     }
 }
 
@@ -97,13 +97,13 @@ mod tests {
     /// A sender over so many round trips: `answers` are the windows after a mark and after a round
     /// trip without one. One mark in a round trip at most, of `share`.
     fn run(
-        judge: &mut Answers,
+        judge: &mut ResponseTest,
         mut window: f64,
         share: f64,
         trips: u32,
         on_mark: impl Fn(f64) -> f64,
         grow: impl Fn(f64) -> f64,
-    ) -> Vec<Answer> {
+    ) -> Vec<Response> {
         let (mut packets, mut marks, mut due) = (0_u64, 0_u64, 0.0);
         let step = |n: u32| {
             packets += window as u64;
@@ -120,7 +120,7 @@ mod tests {
         (1..=trips).map(step).collect()
     }
 
-    fn reno(judge: &mut Answers, from: f64, share: f64) -> Vec<Answer> {
+    fn reno(judge: &mut ResponseTest, from: f64, share: f64) -> Vec<Response> {
         run(judge, from, share, 3_000, |w| w / 2.0, |w| w + 1.0)
     }
 
@@ -128,9 +128,9 @@ mod tests {
     fn reno_answers_whatever_its_window_was() {
         for from in [4.0, 40.0, 1_000.0, 20_000.0] {
             for share in [0.002, 0.01, 0.05] {
-                let all = reno(&mut Answers::default(), from, share);
-                assert!(!all.contains(&Answer::Deaf), "{from} packets, {share}");
-                assert_eq!(*all.last().unwrap(), Answer::Answers, "{from} packets, {share}");
+                let all = reno(&mut ResponseTest::default(), from, share);
+                assert!(!all.contains(&Response::Unresponsive), "{from} packets, {share}");
+                assert_eq!(*all.last().unwrap(), Response::Responsive, "{from} packets, {share}");
             }
         }
     }
@@ -138,40 +138,40 @@ mod tests {
     #[test]
     fn a_window_that_stays_is_none_that_answers() {
         for window in [30.0, 100.0, 1_000.0] {
-            let mut judge = Answers::default();
+            let mut judge = ResponseTest::default();
             let all = run(&mut judge, window, 0.05, 200, |w| w, |w| w);
-            let first = all.iter().position(|a| *a == Answer::Deaf).unwrap();
+            let first = all.iter().position(|a| *a == Response::Unresponsive).unwrap();
             // Two judgements of 16 round trips and what begins them.
             assert!((32..=40).contains(&first), "{window} packets: {first}");
             // It changes its controller; the judgement stands until there is another.
             judge.pause();
-            assert_eq!(judge.answer(), Answer::Deaf);
-            assert_eq!(*reno(&mut judge, window, 0.05).last().unwrap(), Answer::Answers);
+            assert_eq!(judge.response(), Response::Unresponsive);
+            assert_eq!(*reno(&mut judge, window, 0.05).last().unwrap(), Response::Responsive);
         }
         // One that has little to send is not told from one that answers, and does no harm.
-        let few = run(&mut Answers::default(), 5.0, 0.05, 400, |w| w, |w| w);
-        assert_eq!(*few.last().unwrap(), Answer::Answers);
+        let few = run(&mut ResponseTest::default(), 5.0, 0.05, 400, |w| w, |w| w);
+        assert_eq!(*few.last().unwrap(), Response::Responsive);
     }
 
     #[test]
     fn without_marks_nobody_is_judged() {
-        let all = run(&mut Answers::default(), 100.0, 0.0, 1_000, |w| w, |w| w);
+        let all = run(&mut ResponseTest::default(), 100.0, 0.0, 1_000, |w| w, |w| w);
         // Nobody waits for ever.
-        assert_eq!((all[90], all[999]), (Answer::Waits, Answer::Unclear));
-        let mut judge = Answers::default();
+        assert_eq!((all[90], all[999]), (Response::Pending, Response::Unclear));
+        let mut judge = ResponseTest::default();
         let few = |n: u64| judge.on_counts(100 * n, n.min(3), RTT, RTT * n as u32);
-        let all: Vec<Answer> = (1..=200).map(few).collect();
-        assert_eq!((all[90], all[199]), (Answer::Waits, Answer::Unclear));
+        let all: Vec<Response> = (1..=200).map(few).collect();
+        assert_eq!((all[90], all[199]), (Response::Pending, Response::Unclear));
     }
 
     #[test]
     fn counters_that_go_back_and_round_trips_of_zero_say_nothing() {
-        let mut judge = Answers::default();
+        let mut judge = ResponseTest::default();
         run(&mut judge, 100.0, 0.05, 100, |w| w, |w| w);
-        assert_eq!(judge.answer(), Answer::Deaf);
-        assert_eq!(judge.on_counts(1, 0, RTT, RTT * 101), Answer::Waits);
-        let all: Vec<Answer> =
+        assert_eq!(judge.response(), Response::Unresponsive);
+        assert_eq!(judge.on_counts(1, 0, RTT, RTT * 101), Response::Pending);
+        let all: Vec<Response> =
             (1..200).map(|n| judge.on_counts(100 * n, n, Duration::ZERO, RTT * n as u32)).collect();
-        assert!(all.iter().all(|a| *a == Answer::Waits));
+        assert!(all.iter().all(|a| *a == Response::Pending));
     }
 }

@@ -588,7 +588,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "check" -d 'Check whether this machine can run scenario files live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "up" -d 'Start a lab and keep it running'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and not __fish_seen_subcommand_from run hwsim check up down shell exec map set top radio capture machine help" -f -a "down" -d 'Stop a lab'
@@ -611,8 +611,8 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l seed -d 'Seed of all chance, in place of the scenario\'s' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l set -d 'Set a key of the scenario, dotted, `*` for all of a kind: medium.path-loss.exponent=2.5; give it again for more' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l join -d 'How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l out -d 'Write report.json and a CSV file for each table into this directory; made if it is not there' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l join -d 'Seconds for access points, and then stations, to come up; the report lists who joined nobody' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l out -d 'Write report.json, a CSV file for each table, and charts into this directory; made if it is not there' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -l json -d 'Print the report as JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from hwsim" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
@@ -644,7 +644,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from capture" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from machine" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check whether this machine can run scenario files live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "up" -d 'Start a lab and keep it running'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "down" -d 'Stop a lab'
@@ -748,7 +748,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "sweep" -d 'Run a scenario at every point of its sweep'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "check" -d 'Check scenario files and count the runs of their sweeps'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "run" -d 'Run a scenario\'s own flows and events in real time, and print what every flow and station got, as `sim run` does'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "hwsim" -d 'Run a scenario\'s flows over the kernel\'s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "check" -d 'Check whether this machine can run scenario files live'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab and keep it running'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "down" -d 'Stop a lab'

@@ -1636,8 +1636,8 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--seed=[Seed of all chance, in place of the scenario'\''s]:N:_default' \
 '*--set=[Set a key of the scenario, dotted, \`*\` for all of a kind\: medium.path-loss.exponent=2.5; give it again for more]:KEY=VALUE:_default' \
-'--join=[How long access points, and then stations, have to come up, seconds; a station that has joined nobody by then is told in the report]:SECONDS:_default' \
-'--out=[Write report.json and a CSV file for each table into this directory; made if it is not there]:DIR:_files' \
+'--join=[Seconds for access points, and then stations, to come up; the report lists who joined nobody]:SECONDS:_default' \
+'--out=[Write report.json, a CSV file for each table, and charts into this directory; made if it is not there]:DIR:_files' \
 '--json[Print the report as JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -3209,7 +3209,7 @@ _ropewalk__subcmd__help__subcmd__invite_commands() {
 _ropewalk__subcmd__help__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \
@@ -3543,7 +3543,7 @@ _ropewalk__subcmd__invite_commands() {
 _ropewalk__subcmd__lab_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \
@@ -3583,7 +3583,7 @@ _ropewalk__subcmd__lab__subcmd__exec_commands() {
 _ropewalk__subcmd__lab__subcmd__help_commands() {
     local commands; commands=(
 'run:Run a scenario'\''s own flows and events in real time, and print what every flow and station got, as \`sim run\` does' \
-'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi, hostapd and wpa_supplicant on simulated radios (mac80211_hwsim), with our air under them' \
+'hwsim:Run a scenario'\''s flows over the kernel'\''s own Wi-Fi (mac80211_hwsim, hostapd, wpa_supplicant)' \
 'check:Check whether this machine can run scenario files live' \
 'up:Start a lab and keep it running' \
 'down:Stop a lab' \

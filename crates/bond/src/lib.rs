@@ -17,9 +17,10 @@
 //! to its place, `in_place.rs`). A session with its paths is a
 //! `peer::Peer`. What it is made of: `queue` (FQ-CoDel at the entrance), [`schedule`] (which path), [`path`] (what is on its way, and
 //! how the way is), [`airtime`] (paths that share a radio channel), [`feedback`] (what the link
-//! says of it), [`backhaul`] (what is different over radio links), [`order`] (what may be delivered), [`flows`] (who has what), [`wire`] (bytes),
-//! [`pool`] and [`store`] (memory, sized once). Keys are `ropewalk-session`'s, and how much a path
-//! may carry is up to a controller of `ropewalk-cc`.
+//! says of it), [`backhaul`] (what is different over radio links), [`order`] (what may be
+//! delivered), [`flows`] (who has what), [`wire`] (bytes), [`pool`] and [`store`] (memory, sized
+//! once). Keys are `ropewalk-session`'s, and how much a path may carry is up to a controller of
+//! `ropewalk-cc`.
 #![forbid(unsafe_code)]
 
 pub mod airtime;

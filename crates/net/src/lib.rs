@@ -5,9 +5,10 @@
 //! 1. [`privileges::check`] says in one sentence what is missing.
 //! 2. [`setup::Journal::open_in`] takes back what a killed predecessor left, and will note what we change.
 //! 3. [`tun::Tun::open`] makes the device; [`setup::configure`] gives it addresses, an MTU and brings it up.
-//! 4. [`links::Follower`] lists the interfaces and follows them; [`nat64::reached_as`] tells by which address each reaches an endpoint; a
-//!    [`udp::UdpSocket`] bound to the interface and marked with [`setup::MARK`] makes a path, and [`setup::reverse_path`] lets
-//!    its answers in.
+//! 4. [`links::Follower`] lists the interfaces and follows them;
+//!    [`nat64::reached_as`] tells by which address each reaches an endpoint; a [`udp::UdpSocket`]
+//!    bound to the interface and marked with [`setup::MARK`] makes a path, and
+//!    [`setup::reverse_path`] lets its answers in.
 //! 5. [`setup::Routes`] sends networks, or everything, into the bond. [`dns::set`] and, on a gateway, [`nat::masquerade`] do the
 //!    rest.
 //!    [`feedback::open`] finds who tells how the link under a path does.

@@ -48,7 +48,7 @@ impl Classes {
         let made = TC.run(&["-batch", "-"], &self.commands()).map_err(SetupError::from);
         let made = made.and_then(|_| NFT.replace(&self.table(), &self.rules()));
         if made.is_err() {
-            // Some of it may have been done. Why it could not be made says more than what comes now.
+            // Some of it may have been done. The first error says more than those that follow.
             let _ = self.delete();
         }
         made

@@ -128,7 +128,7 @@ pub(crate) enum Request {
         /// The prefixes; `None` if its name servers did not answer.
         prefixes: Option<Vec<ropewalk_net::nat64::Prefix>>,
     },
-    /// Client, within the daemon only: the air that packets take by interfaces of a `ropewalk roam`.
+    /// Client, within the daemon only: the air that packets take by `ropewalk roam`'s interfaces.
     #[serde(skip)]
     Air {
         /// All of which it is known, by the interface's name.

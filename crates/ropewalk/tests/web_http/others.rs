@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A daemon that is no bond: it answers requests of the kind `ask` with what `status` makes of their
-/// number, and refuses all others.
+/// A daemon that is no bond: it answers requests of the kind `ask` with what `status` makes of
+/// their number, and refuses all others.
 fn no_bond(states: &States, ask: &'static str, status: impl Fn(u32) -> Value + Send + Clone + 'static) {
     let dir = states.of("state");
     std::fs::create_dir_all(&dir).unwrap();

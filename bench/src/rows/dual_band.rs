@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Outcome;
 use super::compare::ratio;
-use super::simulated::{Simulated, figure, sample};
+use super::simulated::{Simulated, figure, sample, side_by_side};
 use crate::bench::Bench;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
@@ -36,6 +36,12 @@ const CAUSES: [(&str, bool); 5] =
 const SEEDS: u32 = 20;
 /// Four seconds from the flow's start; what decides comes before.
 const CUT: [&str; 2] = ["duration=5s", "warmup=1s"];
+/// By what the connection goes, and the settings for that; the bond then stands idle beside it.
+const CARRIERS: [(&str, &[&str]); 3] = [
+    ("ropewalk", &[]),
+    ("60 GHz alone", &[r#"flow.down.from="server""#, r#"flow.down.to="client:wlan0""#]),
+    ("5 GHz alone", &[r#"flow.down.from="server""#, r#"flow.down.to="client:wlan1""#]),
+];
 
 /// What has to be reached of the sum, and what is meant to be.
 fn goal() -> Goal {
@@ -101,58 +107,81 @@ fn live_sample(bench: &Bench, label: &str, run: impl Fn() -> Result<f64>) -> Sam
 }
 
 pub(super) fn causes_measurements(plan: &Plan) -> u64 {
-    let runs = CAUSES.len() as u64 * u64::from(plan.repeats(SEEDS));
-    DISTANCES.len() as u64 * (runs + 2)
+    (DISTANCES.len() * CAUSES.len() * CARRIERS.len()) as u64 * u64::from(plan.repeats(SEEDS))
 }
 
 pub(super) fn causes(bench: &Bench) -> Result<Outcome> {
-    let (single, bond) = (Simulated::read("004/single.toml")?, Simulated::read("004/bond.toml")?);
+    let scenario = Simulated::read("004/bond.toml")?;
     let mut cases = Vec::new();
     for distance in DISTANCES {
-        let alone = ["60GHz", "5GHz"].map(|by| {
-            bench.progress.begin(&format!("dual-band-causes {distance}: {by} alone"));
-            let value = single.value(bench, &[distance, by], 1, GOODPUT);
-            bench.progress.end(&format!("dual-band-causes {distance}: {by} alone: {value:.1?} Mb/s"));
-            value
-        });
-        let sum = alone.into_iter().sum::<Result<f64>>()?;
-        cases.extend(CAUSES.map(|cause| causes_case(bench, &bond, (distance, sum), cause)));
+        let runs = CAUSES.map(|(cause, _)| Runs::make(bench, &scenario, distance, cause));
+        let undisturbed = runs[0].sums();
+        let case = |((cause, has_goal), runs)| {
+            causes_case(&format!("{distance}, {cause}"), runs, &undisturbed, has_goal)
+        };
+        cases.extend(CAUSES.into_iter().zip(&runs).map(case));
     }
     let method = format!(
         "scenarios/004/bond.toml in the simulator at full rate: one TCP connection in the tunnel, the first four seconds of it, start-up included, over the sum of \
-         what TCP has on each path alone in ten seconds without a cause (scenarios/004/single.toml). {} seeds of each cause.",
+         what the same connection has on each path alone with the same seed and time: without a cause, and under the same one. {} seeds of each cause.",
         bench.plan.repeats(SEEDS)
     );
     Ok(Outcome { method, cases })
 }
 
-fn causes_case(
-    bench: &Bench,
-    bond: &Simulated,
-    (distance, sum): (&str, f64),
-    (cause, has_goal): (&str, bool),
-) -> Case {
-    let name = format!("{distance}, {cause}");
-    let mut value = Value::new("ropewalk", Unit::Mbps);
-    for seed in bench.plan.rounds(bench.plan.repeats(SEEDS)) {
-        let label = format!("dual-band-causes {name}, seed {seed}");
-        bench.progress.begin(&label);
-        let report = bond.report_by(bench, "sim", &[distance, cause], seed, &CUT);
-        let sample = sample(&report, |r| figure(r, GOODPUT));
-        bench.progress.end(&format!("{label}: {:.0} Mb/s", sample.value.unwrap_or(f64::NAN)));
-        value.push(sample);
+/// Goodput of each seed, Mb/s: over the bond, and over each path alone.
+struct Runs([Vec<Sample>; 3]);
+
+impl Runs {
+    /// All seeds under a cause, on all processors: figures in simulated time do not disturb each other.
+    fn make(bench: &Bench, scenario: &Simulated, distance: &str, cause: &str) -> Runs {
+        let seeds = bench.plan.repeats(SEEDS) as usize;
+        let samples = side_by_side(seeds * CARRIERS.len(), |n| {
+            let (carrier, settings) = CARRIERS[n % CARRIERS.len()];
+            let seed = 1 + (n / CARRIERS.len()) as u64;
+            let label = format!("dual-band-causes {distance}, {cause}, seed {seed}, {carrier}");
+            let report =
+                scenario.report_by(bench, "sim", &[distance, cause], seed, &[&CUT, settings].concat());
+            let sample = sample(&report, |r| figure(r, GOODPUT));
+            bench.progress.end(&format!("{label}: {:.0} Mb/s", sample.value.unwrap_or(f64::NAN)));
+            sample
+        });
+        let of = |carrier| samples.iter().skip(carrier).step_by(CARRIERS.len()).cloned().collect();
+        Runs([of(0), of(1), of(2)])
     }
-    // A seed that failed could be the worst.
-    let whole = value.samples.len() as u32 == bench.plan.repeats(SEEDS);
-    let shares = Shares::of(&value.samples, sum).filter(|_| whole);
+
+    /// The sum of both paths one by one, by seed; none where one of them failed.
+    fn sums(&self) -> Vec<Option<f64>> {
+        let [_, first, second] = &self.0;
+        first.iter().zip(second).map(|(a, b)| Some(a.value? + b.value?)).collect()
+    }
+
+    /// What the bond has of these sums; none if a seed failed, which could be the worst.
+    fn shares(&self, sums: &[Option<f64>]) -> Option<Shares> {
+        let shares: Option<Vec<f64>> =
+            self.0[0].iter().zip(sums).map(|(bond, sum)| Some(bond.value? / (*sum)?)).collect();
+        Shares::of(shares?)
+    }
+}
+
+fn causes_case(name: &str, runs: &Runs, undisturbed: &[Option<f64>], has_goal: bool) -> Case {
+    let values = CARRIERS.iter().zip(&runs.0).map(|((carrier, _), samples)| {
+        let mut value = Value::new(*carrier, Unit::Mbps);
+        samples.iter().for_each(|sample| value.push(sample.clone()));
+        value
+    });
+    let (of_all, of_same) = (runs.shares(undisturbed), runs.shares(&runs.sums()));
     let goal = if has_goal { goal() } else { Goal::none() };
     let figure = |what, share, goal| Figure::new(what, Unit::Times, share, [], goal);
     let figures = vec![
-        figure("worst seed over the sum", shares.as_ref().map(|s| s.worst), goal),
-        figure("tenth part below", shares.as_ref().map(|s| s.p10), Goal::none()),
-        figure("mean over the sum", shares.as_ref().map(|s| s.mean), Goal::none()),
+        figure("worst seed over the sum", of_all.as_ref().map(|s| s.worst), goal),
+        figure("tenth part below", of_all.as_ref().map(|s| s.p10), Goal::none()),
+        figure("mean over the sum", of_all.as_ref().map(|s| s.mean), Goal::none()),
+        figure("worst seed over the sum under the same cause", of_same.as_ref().map(|s| s.worst), goal),
+        figure("tenth part below that", of_same.as_ref().map(|s| s.p10), Goal::none()),
+        figure("mean over the sum under the same cause", of_same.as_ref().map(|s| s.mean), Goal::none()),
     ];
-    Case { name, values: vec![value], figures }
+    Case { name: name.to_owned(), values: values.collect(), figures }
 }
 
 /// What seeds make of the share of a sum.
@@ -165,8 +194,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(samples: &[f64], sum: f64) -> Option<Shares> {
-        let mut all: Vec<f64> = samples.iter().map(|s| s / sum).collect();
+    fn of(mut all: Vec<f64>) -> Option<Shares> {
         all.sort_by(f64::total_cmp);
         let (worst, p10) = (*all.first()?, *all.get(all.len() / 10)?);
         Some(Shares { worst, p10, mean: all.iter().sum::<f64>() / all.len() as f64 })
@@ -179,22 +207,31 @@ mod tests {
 
     #[test]
     fn shares_of_seeds() {
-        let samples: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        let shares = Shares::of(&samples, 20.0).unwrap();
+        let shares = Shares::of((1..=20).rev().map(|n| f64::from(n) / 20.0).collect()).unwrap();
         assert_eq!((shares.worst, shares.p10), (0.05, 0.15));
         assert!((shares.mean - 0.525).abs() < 1e-12, "{shares:?}");
-        assert_eq!(Shares::of(&[], 1.0), None);
+        assert_eq!(Shares::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn seeds_are_held_against_their_own_sum_and_none_is_left_out() {
+        let samples = |values: [f64; 2]| values.map(Sample::of).to_vec();
+        let mut runs = Runs([samples([90.0, 150.0]), samples([60.0, 150.0]), samples([40.0, 50.0])]);
+        assert_eq!(runs.sums(), [Some(100.0), Some(200.0)]);
+        let shares = runs.shares(&runs.sums()).unwrap();
+        assert_eq!((shares.worst, shares.mean), (0.75, 0.825));
+        assert_eq!(runs.shares(&[Some(180.0), Some(200.0)]).unwrap().worst, 0.5);
+        runs.0[2][1] = Sample::none("no report");
+        assert_eq!((runs.sums()[1], runs.shares(&runs.sums())), (None, None));
     }
 
     #[test]
     fn the_scenarios_have_what_is_asked_for() {
         let read = |file| Simulated::read(file).unwrap();
-        let (lab, bond, single) =
-            (read("bench/dual-band.toml"), read("004/bond.toml"), read("004/single.toml"));
+        let (lab, bond) = (read("bench/dual-band.toml"), read("004/bond.toml"));
         for distance in DISTANCES {
             assert!(SYSTEMS.iter().all(|s| lab.has(&[distance, s.0])));
             assert!(CAUSES.iter().all(|c| bond.has(&[distance, c.0])));
-            assert!(["60GHz", "5GHz"].into_iter().all(|by| single.has(&[distance, by])));
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A scenario with a sweep, run by `ropewalk sim run`: the binary that is measured simulates its
 //! own engine. The figures are the same on every machine. `ropewalk lab run` has the same report.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use ropewalk_scenario::Document;
@@ -78,5 +81,36 @@ pub(super) fn sample(report: &Result<Report>, of: impl Fn(&Report) -> Result<f64
         Ok(Ok(value)) => Sample::of(value),
         Ok(Err(error)) => Sample::none(format!("{error:#}")),
         Err(error) => Sample::none(format!("{error:#}")),
+    }
+}
+
+/// What `run` gives for each number below `count`, in their order, worked out on all processors.
+pub(super) fn side_by_side<T: Send>(count: usize, run: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let one_by_one = || {
+        let numbers =
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count));
+        numbers.map(|n| (n, run(n))).collect::<Vec<_>>()
+    };
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(one_by_one)).collect();
+        let join = |w: ScopedJoinHandle<'_, Vec<(usize, T)>>| {
+            w.join().unwrap_or_else(|p| std::panic::resume_unwind(p))
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, value)| value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn side_by_side_keeps_the_order() {
+        assert_eq!(side_by_side(100, |n| n * n), (0..100).map(|n| n * n).collect::<Vec<_>>());
+        assert!(side_by_side(0, |n| n).is_empty());
     }
 }

@@ -5,28 +5,13 @@
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::Duration;
 
 use common::backhaul::eventually;
+use common::page::{blocks, commands};
 use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping, Process};
-
-/// A page's blocks of a language.
-fn blocks(page: &str, language: &str) -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page);
-    let text = std::fs::read_to_string(page).unwrap();
-    let fence = format!("```{language}\n");
-    text.split(fence.as_str()).skip(1).map(|b| b.split("```").next().unwrap().to_owned()).collect()
-}
-
-/// The commands of a page, without what is said behind them.
-fn commands(page: &str) -> Vec<String> {
-    let blocks = blocks(page, "sh");
-    let lines = blocks.iter().flat_map(|b| b.lines());
-    lines.map(|l| l.split(" #").next().unwrap().trim().to_owned()).collect()
-}
 
 #[test]
 fn files_of_the_pages_are_well() {

@@ -4,6 +4,7 @@
 pub(crate) mod backhaul;
 pub(crate) mod browser;
 pub(crate) mod flow;
+pub(crate) mod page;
 
 use std::path::PathBuf;
 use std::process::Command;

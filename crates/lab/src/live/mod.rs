@@ -396,7 +396,8 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn summary(&self) -> Result<Summary> {
-        let bound = self.timing.bound;
+        // Slower air is as much more patient: of what it does, a packet is late by the same share.
+        let bound = self.timing.bound * u32::from(self.scenario.medium.time_dilation);
         self.keeper.ask(move |engine| {
             let (lateness, rounds) = (engine.lateness.clone(), engine.rounds.clone());
             let measured = (engine.now() - engine.measured_since).as_secs_f64().max(1e-9);

@@ -12,6 +12,8 @@ mod common;
 mod exits;
 #[path = "grants/global6.rs"]
 mod global6;
+#[path = "grants/hooks.rs"]
+mod hooks;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};

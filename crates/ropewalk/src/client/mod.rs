@@ -23,7 +23,7 @@ use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, RulesLost, Running};
 use crate::exit::{Code, failure};
-use crate::hooks::Hooks;
+use crate::hooks::ClientHooks;
 use crate::report;
 use crate::report::history::What;
 use ropewalk_bond::airtime::Air;
@@ -80,7 +80,7 @@ pub(crate) struct Parts {
     /// What a repeater adds.
     pub repeater: Option<RepeaterPart>,
     /// Programs that are told what happens.
-    pub hooks: Option<Hooks>,
+    pub hooks: Option<ClientHooks>,
 }
 
 /// A running client.
@@ -96,7 +96,7 @@ pub(crate) struct Client {
     meter: Meter,
     reload: Reload,
     repeater: Option<RepeaterPart>,
-    hooks: Option<Hooks>,
+    hooks: Option<ClientHooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
     rules_lost: RulesLost,

@@ -19,6 +19,7 @@ use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
+use crate::hooks::GatewayHooks;
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::store::{Fleet, Reach, StoreSettings};
@@ -80,6 +81,9 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
+    /// Run the programs of this directory when clients come and go, or have used their quota up
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
     /// Name of this gateway in its fleet [default: the machine's name]
@@ -168,6 +172,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.global6 |= args.global6;
     serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
     serve.client_to_client |= args.client_to_client;
+    serve.hooks = args.hooks.or(serve.hooks.take());
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
     serve.store = store.map(Name).or(serve.store.take());
@@ -226,8 +231,11 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     if let Some(proxies) = proxies(&file) {
         gateway.answers(Neighbours::start(journal, clients.clone(), proxies)?);
     }
-    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, running.core.devices.name()));
-    let quotas = quotas.transpose()?;
+    let device = running.core.devices.name();
+    let hooks = file.serve.hooks.as_deref().map(|dir| GatewayHooks::start(dir, device)).transpose()?;
+    let told = hooks.as_ref().map(GatewayHooks::quotas);
+    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, device, told)).transpose()?;
+    hooks.into_iter().for_each(|hooks| gateway.tells(hooks));
     match quotas.clone() {
         Some(quotas) => gateway.keep_accounts(quotas, &mut running),
         None if clients.meters() => tracing::warn!("on layer 2 clients are not held to their quotas"),
@@ -241,6 +249,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     let outcome = run_loop(&mut running, &mut gateway);
     leaving.leave();
+    gateway.finish();
     outcome
 }
 

@@ -9,10 +9,11 @@ use crate::daemon::{
     take_precedence,
 };
 use crate::exit::{Code, failure};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
-use crate::gateway::grants::{Keeper, Machine, SharedJournal};
+use crate::gateway::grants::{Keeper, Machine};
 use crate::gateway::neighbours::Neighbours;
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
@@ -43,7 +44,7 @@ use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -110,26 +111,9 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let journal = TakesBack(Arc::new(Mutex::new(Some(journal))));
-    let outcome = serve(options, &dir, &journal.0);
-    let journal = journal.take();
-    outcome.and(journal.map_or(Ok(()), Journal::restore).map_err(Into::into))
-}
-
-/// The journal is shared with the thread that grants; it ends with this all the same, also on the
-/// way out of a panic.
-struct TakesBack(SharedJournal);
-
-impl TakesBack {
-    fn take(&self) -> Option<Journal> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl Drop for TakesBack {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
+    let journal = TakesBack::new(journal);
+    let outcome = serve(options, &dir, journal.shared());
+    outcome.and(journal.restore().map_err(Into::into))
 }
 
 /// What is wanted, from the command line and the file.
@@ -221,12 +205,15 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
         let outbox = outbox.clone();
         metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
+    let layer_3 = ports.is_none();
+    let device = layer_3.then(|| running.core.devices.name().to_owned());
+    let meanwhile = "clients reach, and are reached by, more than is granted";
+    firewall::keep(journal, Kept { device, meanwhile })?;
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
     let audit = Audit::start(dir)?;
     audit.note(Entry::new("started"));
     let noted = (keeper.clone(), audit.clone());
     let leaving = clients.clone();
-    let layer_3 = ports.is_none();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
     if let Some(proxies) = proxies(&file) {
         gateway.answers(Neighbours::start(journal, clients.clone(), proxies)?);
@@ -333,12 +320,6 @@ fn equip(
         }
     }
     Ok(())
-}
-
-/// Does something with the journal, which is there until the gateway ends.
-fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -> T) -> anyhow::Result<T> {
-    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(work(journal.as_mut().context("the gateway is stopping")?))
 }
 
 /// Whether this machine forwards IPv4, and IPv6, without our doing.

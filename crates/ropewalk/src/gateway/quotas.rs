@@ -4,9 +4,9 @@
 //! then, and each second: what was used at other gateways of a fleet comes by the store.
 
 use super::SharedClients;
-use super::grants::SharedJournal;
 use crate::config::{Amount, BitRate};
 use crate::exit::{Code, failure};
+use crate::firewall::SharedJournal;
 use crate::hooks::QuotaHooks;
 use crate::report::table::bytes;
 use anyhow::Context;

@@ -8,15 +8,16 @@ use super::exits::{Inside, lacking, notes};
 use super::shared::{FILE as FLEET_FILE, View};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
-use crate::daemon::{Outbox, RulesLost};
+use crate::daemon::Outbox;
 use crate::exit::{Code, failure};
+use crate::firewall::SharedJournal;
 use crate::gateway::SharedClients;
 use crate::state::StateDir;
 use crate::state::clients::KnownClient;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
-use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_held_back, leave_by};
-use ropewalk_net::{clock, links, nat};
+use ropewalk_net::setup::{self, Protocol, find_ways, grant, leave_by};
+use ropewalk_net::{links, nat};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,12 +27,8 @@ use std::time::{Duration, Instant};
 
 /// How often it is tried again to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is looked where exits lead, and whether rules are still there, and tried again to
-/// write a file on a full disk.
+/// How often it is looked where exits lead, and tried again to write a file on a full disk.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The journal, which the gateway's end takes back.
-pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
 
 /// What is granted by a running gateway.
 #[derive(Clone, Debug)]
@@ -257,7 +254,6 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
-    let mut lost = RulesLost::default();
     loop {
         match wishes.recv_timeout(LOOK) {
             Ok(()) => {
@@ -281,7 +277,6 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        shared.keep_rules(&mut lost);
     }
 }
 
@@ -402,16 +397,6 @@ impl Shared {
             Some(journal) if anew => Ok(nat::tables_again(journal)?),
             _ => Ok(()),
         }
-    }
-
-    /// Others take rules away, and without those that hold clients back more is open than granted.
-    fn keep_rules(&self, lost: &mut RulesLost) {
-        let Some((device, _)) = &self.gateway.device else { return };
-        let kept = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => keep_held_back(journal, device),
-            None => return,
-        };
-        lost.say(kept, "clients reach, and are reached by, more than is granted", clock::now());
     }
 
     /// By which interface clients leave.

@@ -12,7 +12,7 @@ mod shared;
 mod tests;
 
 pub(crate) use exits::{Exit, Given, Whose};
-pub(crate) use keeper::{Keeper, Machine, SharedJournal, interfaces, listening};
+pub(crate) use keeper::{Keeper, Machine, interfaces, listening};
 pub(crate) use shared::{check as check_in_fleet, client as client_inside, judge as judge_in_fleet};
 
 use crate::config::BitRate;

@@ -184,6 +184,8 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     let said = net.done("forward add alice tcp 8080 --to 80");
     assert_eq!(said, "tcp port 8080 leads to port 80 of alice\n");
     assert_eq!(net.visit(&web, 8080).as_deref(), Some("10.1.9.1"), "the client sees the visitor");
+    let status = net.done("status");
+    assert!(status.contains("\n  granted port tcp 8080 to 80\n"), "{status}");
     for (line, code) in [
         ("forward add alice tcp 8080", 4),
         ("forward add alice udp 4500", 4),
@@ -218,6 +220,7 @@ fn a_port_leads_to_a_client_until_it_is_taken_back_or_the_client_is_revoked() {
     assert!(!reaches(inside, "10.1.9.1") && !reaches(&net.visitor, "10.77.0.2"));
     net.done("forward remove tcp 8080");
     assert_eq!(net.visit(&web, 8080), None, "taken back");
+    assert!(!net.done("status").contains("tcp 8080"), "and not shown");
     assert!(!reaches(inside, "10.1.9.1"), "the other forward needs forwarding");
     net.done("forward remove udp 5353");
     assert_eq!(net.gateway.shell("cat /proc/sys/net/ipv4/ip_forward").unwrap().trim(), "0");

@@ -130,8 +130,12 @@ impl Gateway {
         }
     }
 
-    /// Says in a snapshot how clients stand.
-    fn tell_quotas(&self, status: &mut report::Snapshot) {
+    /// Says in a snapshot how clients stand, and what they are granted.
+    fn tell_clients(&self, status: &mut report::Snapshot) {
+        let granted = self.keeper.granted_to();
+        for peer in &mut status.peers {
+            peer.granted = granted.get(&peer.name).cloned();
+        }
         let Some((_, quotas)) = &self.accounts else { return };
         let latest = quotas.latest();
         for peer in &mut status.peers {
@@ -276,7 +280,7 @@ impl Role for Gateway {
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
                 let mut status = report::take(role, &running.core, self.started, now, name);
                 (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
-                self.tell_quotas(&mut status);
+                self.tell_clients(&mut status);
                 status.outages = running.history.outages();
                 status.notes.extend(self.keeper.notes());
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);

@@ -12,13 +12,14 @@ use crate::daemon::Outbox;
 use crate::exit::{Code, failure};
 use crate::firewall::SharedJournal;
 use crate::gateway::SharedClients;
+use crate::report::grants::Granted;
 use crate::state::StateDir;
 use crate::state::clients::KnownClient;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::setup::{self, Protocol, find_ways, grant, leave_by};
 use ropewalk_net::{links, nat};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -81,6 +82,8 @@ struct Shared {
     anew: AtomicBool,
     /// What there is to say, for whoever must not wait for `nft`.
     notes: Mutex<Notes>,
+    /// What each client is granted, for the same.
+    told: Mutex<Arc<BTreeMap<String, Granted>>>,
 }
 
 /// What does not work now.
@@ -147,7 +150,8 @@ impl Keeper {
         let (dir, journal) = (dir.clone(), Arc::clone(journal));
         let anew = AtomicBool::new(false);
         let notes = Mutex::default();
-        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes });
+        let told = Mutex::default();
+        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes, told });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
         let theirs = Arc::clone(&shared);
@@ -182,6 +186,11 @@ impl Keeper {
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = self.shared.notes();
         notes.refused.iter().chain(&notes.ways).chain(&notes.ports).cloned().collect()
+    }
+
+    /// What each client is granted. For the data loop.
+    pub(crate) fn granted_to(&self) -> Arc<BTreeMap<String, Granted>> {
+        Arc::clone(&self.shared.told())
     }
 
     /// What is granted.
@@ -289,6 +298,10 @@ impl Shared {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn told(&self) -> MutexGuard<'_, Arc<BTreeMap<String, Granted>>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn write(&self, state: &mut State) -> anyhow::Result<()> {
         let file = if self.gateway.in_fleet { FLEET_FILE } else { FILE };
         let written = self.dir.write_json(file, &state.grants);
@@ -312,6 +325,7 @@ impl Shared {
         if self.gateway.in_fleet {
             self.follow(state);
         }
+        *self.told() = Arc::new(state.grants.by_client());
         // Each is in force though the other may not be.
         let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
         let all = self.put_grants(state, anew, tell).and(exits);

@@ -63,8 +63,10 @@ pub(crate) fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -
 pub(crate) struct Kept {
     /// A gateway's device, whose clients are held back by rules of routing.
     pub device: Option<String>,
-    /// What happens while rules are gone.
-    pub meanwhile: &'static str,
+    /// What happens while rules of routing are gone.
+    pub without_rules: &'static str,
+    /// What happens while tables of the firewall are.
+    pub without_tables: &'static str,
 }
 
 /// Starts the thread. It ends with the journal.
@@ -90,8 +92,8 @@ fn work(journal: &SharedJournal, kept: &Kept) {
             // The daemon is stopping.
             None => return,
         };
-        rules.say(held, kept.meanwhile, clock::now());
-        tables.say(back, clock::now());
+        rules.say(held, kept.without_rules, clock::now());
+        tables.say(back, kept.without_tables, clock::now());
         std::thread::sleep(PAUSE);
     }
 }

@@ -208,8 +208,9 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;
-    let meanwhile = "what contributors bring goes nowhere";
-    firewall::keep(journal, Kept { device: None, meanwhile })?;
+    let without_rules = "what contributors bring goes nowhere";
+    let without_tables = "what contributors bring leaves untranslated, and their homes are open";
+    firewall::keep(journal, Kept { device: None, without_rules, without_tables })?;
     let clients = SharedClients::open(dir, pool)?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
@@ -299,8 +300,8 @@ fn help(
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = with(journal, |journal| take_in(&args, journal))??;
     privileges::drop_all_but_network()?;
-    let meanwhile = "a home's connections go as if nobody were here";
-    firewall::keep(journal, Kept { device: None, meanwhile })?;
+    let without_rules = "a home's connections go as if nobody were here";
+    firewall::keep(journal, Kept { device: None, without_rules, without_tables: without_rules })?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;

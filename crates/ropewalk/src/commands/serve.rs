@@ -207,8 +207,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     }
     let layer_3 = ports.is_none();
     let device = layer_3.then(|| running.core.devices.name().to_owned());
-    let meanwhile = "clients reach, and are reached by, more than is granted";
-    firewall::keep(journal, Kept { device, meanwhile })?;
+    let without_rules = "clients reach, and are reached by, more than is granted";
+    let without_tables = "nothing of theirs is translated, forwarded or capped";
+    firewall::keep(journal, Kept { device, without_rules, without_tables })?;
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
     let audit = Audit::start(dir)?;
     audit.note(Entry::new("started"));

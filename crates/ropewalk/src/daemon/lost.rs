@@ -41,18 +41,19 @@ pub(crate) struct TablesLost {
 }
 
 impl TablesLost {
-    /// Says how many were `kept`, which were gone, or why they are not back.
-    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, now: Time) {
+    /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
+    /// they are gone.
+    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
         if !is_news(&mut self.said, &kept, now) {
             return;
         }
         match kept {
             Ok(count) => tracing::warn!(
                 count,
-                "tables of the firewall were gone, as after `nft flush ruleset`, and are there again: for a moment nothing was translated, forwarded or capped"
+                "tables of the firewall were gone, as after `nft flush ruleset`, and are there again; while they are gone, {meanwhile}"
             ),
             Err(error) => tracing::warn!(
-                "tables of the firewall may be gone, and cannot be put back: {:#}",
+                "tables of the firewall may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
                 anyhow::Error::from(error)
             ),
         }

@@ -428,13 +428,13 @@ fn tables_that_others_flush_are_put_back() {
     });
     let before = list();
     assert!(before.contains("250000 bytes/second"), "{before}");
-    // What this bond did itself is news as well, and nothing is gone.
-    assert!(watch.take_news().unwrap() && !watch.take_news().unwrap());
+    // What this bond did itself is an event as well, and nothing is gone.
+    assert!(watch.take_events().unwrap() && !watch.take_events().unwrap());
     assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 0);
     client.run("nft", "add table inet other");
-    assert!(!watch.take_news().unwrap(), "another's table");
+    assert!(!watch.take_events().unwrap(), "another's table");
     client.run("nft", "flush ruleset");
-    assert!(watch.take_news().unwrap() && list().is_empty());
+    assert!(watch.take_events().unwrap() && list().is_empty());
     assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 2);
     assert_eq!(list(), before);
     assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 0);

@@ -77,10 +77,10 @@ pub(crate) fn keep(journal: &SharedJournal, kept: Kept) -> anyhow::Result<()> {
 }
 
 fn work(journal: &SharedJournal, kept: &Kept) {
-    let mut news = News::new();
+    let mut events = TableEvents::new();
     let (mut rules, mut tables) = (RulesLost::default(), TablesLost::default());
     loop {
-        news.wait();
+        events.wait();
         let (held, back) = match &mut *lock(journal) {
             Some(journal) => {
                 let held = match &kept.device {
@@ -99,10 +99,10 @@ fn work(journal: &SharedJournal, kept: &Kept) {
 }
 
 /// What the kernel tells; nothing where it does not.
-struct News(Option<(TableWatch, Poller)>);
+struct TableEvents(Option<(TableWatch, Poller)>);
 
-impl News {
-    fn new() -> News {
+impl TableEvents {
+    fn new() -> TableEvents {
         let watch = || {
             let (watch, poller) = (TableWatch::new()?, Poller::new()?);
             poller.add(&watch, 0, Interest::Read)?;
@@ -112,7 +112,7 @@ impl News {
         if let Err(error) = &watch {
             tracing::debug!(%error, "the kernel does not tell who flushes the firewall: it is looked each second");
         }
-        News(watch.ok())
+        TableEvents(watch.ok())
     }
 
     /// Until a table may be gone, or it is time to look.
@@ -125,8 +125,8 @@ impl News {
                 return;
             }
             let Some((watch, poller)) = &mut self.0 else { return std::thread::sleep(left) };
-            let news = poller.wait(&mut events, Some(left)).and_then(|()| watch.take_news());
-            match news {
+            let outcome = poller.wait(&mut events, Some(left)).and_then(|()| watch.take_events());
+            match outcome {
                 Ok(false) => {}
                 Ok(true) => return,
                 Err(error) => {

@@ -22,7 +22,7 @@ const DELETED_TABLE: u16 = 0x0a02;
 const NAME: u16 = 1;
 /// `struct nfgenmsg`, whose first byte is the family: `NFPROTO_INET`.
 const INET: [u8; 4] = [1, 0, 0, 0];
-/// Datagrams of news that are read in a row.
+/// Datagrams that are read in a row.
 const MOST: usize = 1024;
 /// How often a list is asked for that changed while it was told.
 const ATTEMPTS: usize = 5;
@@ -46,11 +46,11 @@ impl TableWatch {
         Ok(TableWatch { socket, buffer: Vec::with_capacity(64 << 10) })
     }
 
-    /// Takes the news that wait, and says whether a table may have been taken away.
+    /// Takes what waits, and says whether a table may have been taken away.
     ///
     /// # Errors
     /// The kernel gave one.
-    pub fn take_news(&mut self) -> io::Result<bool> {
+    pub fn take_events(&mut self) -> io::Result<bool> {
         let mut gone = false;
         for _ in 0..MOST {
             self.buffer.clear();
@@ -58,7 +58,7 @@ impl TableWatch {
                 Ok(_) => gone |= tells_of_a_deletion(&self.buffer),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // So much news that the kernel dropped some.
+                // So many that the kernel dropped some.
                 Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => gone = true,
                 Err(e) => return Err(e),
             }
@@ -85,7 +85,7 @@ fn tells_of_a_deletion(datagram: &[u8]) -> bool {
 }
 
 /// Puts back tables of the journal that others took away, each as it was. Returns how many those
-/// were. To be asked when a [`TableWatch`] has news, and now and then.
+/// were. To be asked when a [`TableWatch`] is readable, and now and then.
 ///
 /// # Errors
 /// The first that there was; what else can be done is done.
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_goes_is_heard_among_other_news() {
+    fn a_table_that_goes_is_heard_among_other_events() {
         let body = [&INET[..], &nla(NAME, b"ropewalk-rw0\0")].concat();
-        let news = |kinds: &[u16]| kinds.iter().flat_map(|kind| message(*kind, &body)).collect::<Vec<_>>();
-        assert!(tells_of_a_deletion(&news(&[0x0a00, 0x0a06, DELETED_TABLE])));
-        assert!(!tells_of_a_deletion(&news(&[0x0a00, 0x0a06, 0x0a0f])));
-        for torn in [&[][..], &[0; 5], &news(&[DELETED_TABLE])[..17]] {
+        let all = |kinds: &[u16]| kinds.iter().flat_map(|kind| message(*kind, &body)).collect::<Vec<_>>();
+        assert!(tells_of_a_deletion(&all(&[0x0a00, 0x0a06, DELETED_TABLE])));
+        assert!(!tells_of_a_deletion(&all(&[0x0a00, 0x0a06, 0x0a0f])));
+        for torn in [&[][..], &[0; 5], &all(&[DELETED_TABLE])[..17]] {
             assert!(!tells_of_a_deletion(torn), "{torn:?}");
         }
     }

@@ -389,7 +389,7 @@ impl Role for Client {
         if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
-        self.tables.on_news(now);
+        self.tables.on_events(now);
         Ok(())
     }
 

@@ -39,8 +39,8 @@ impl Tables {
     }
 
     /// Takes what the kernel tells.
-    pub(super) fn on_news(&mut self, now: Time) {
-        match self.watch.as_mut().map(TableWatch::take_news) {
+    pub(super) fn on_events(&mut self, now: Time) {
+        match self.watch.as_mut().map(TableWatch::take_events) {
             Some(Ok(true)) => {
                 let soon = self.looked.map_or(now, |looked| now.max(looked + PAUSE));
                 self.due = self.due.min(soon);

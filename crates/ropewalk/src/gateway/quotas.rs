@@ -230,24 +230,24 @@ fn held(accounts: &[Account], behind: &BTreeMap<String, Vec<IpNet>>) -> Vec<Hold
 
 /// What became of a client since the last look.
 #[derive(Debug, PartialEq)]
-enum News<'a> {
+enum QuotaEvent<'a> {
     /// Its quota is used up.
     Reached(&'a Account),
     /// It may go on.
     Lifted(String),
 }
 
-impl News<'_> {
+impl QuotaEvent<'_> {
     /// To the log, and to programs.
     fn say(&self, hooks: Option<&QuotaHooks>) {
         match self {
-            News::Reached(account) => {
+            QuotaEvent::Reached(account) => {
                 let (client, until) = (account.client.as_str(), account.until());
                 let rate = account.quota.then_bps.map(|bps| BitRate(bps).to_string());
                 tracing::info!(client, %until, rate, "a client's quota is used up");
                 hooks.into_iter().for_each(|h| h.reached(account));
             }
-            News::Lifted(client) => {
+            QuotaEvent::Lifted(client) => {
                 tracing::info!(client, "a client may go on within its quota");
                 hooks.into_iter().for_each(|h| h.lifted(client));
             }
@@ -257,13 +257,14 @@ impl News<'_> {
 
 /// Who has used his quota up, and who may go on. Who has no account any more has no quota, where
 /// `is_alone`; in a fleet he may be elsewhere.
-fn changes<'a>(over: &mut BTreeSet<String>, accounts: &'a [Account], is_alone: bool) -> Vec<News<'a>> {
+fn changes<'a>(over: &mut BTreeSet<String>, accounts: &'a [Account], is_alone: bool) -> Vec<QuotaEvent<'a>> {
     let is_over: BTreeSet<String> =
         accounts.iter().filter(|a| a.is_over()).map(|a| a.client.clone()).collect();
     let before = std::mem::replace(over, is_over);
-    let reached = accounts.iter().filter(|a| a.is_over() && !before.contains(&a.client)).map(News::Reached);
+    let reached =
+        accounts.iter().filter(|a| a.is_over() && !before.contains(&a.client)).map(QuotaEvent::Reached);
     let is_here = |name: &str| is_alone || accounts.iter().any(|a| a.client == name);
-    let lifted = before.difference(over).filter(|name| is_here(name)).cloned().map(News::Lifted);
+    let lifted = before.difference(over).filter(|name| is_here(name)).cloned().map(QuotaEvent::Lifted);
     reached.chain(lifted).collect()
 }
 
@@ -294,12 +295,13 @@ mod tests {
         let of = |h: &Hold| (h.addresses.len(), h.networks.len(), h.rate_bps);
         assert_eq!(held.iter().map(of).collect::<Vec<_>>(), [(2, 0, None), (1, 1, Some(2_000_000))]);
         let mut over = BTreeSet::new();
-        let reached: Vec<_> = [0, 2, 3].into_iter().map(|n| News::Reached(&accounts[n])).collect();
+        let reached: Vec<_> = [0, 2, 3].into_iter().map(|n| QuotaEvent::Reached(&accounts[n])).collect();
         assert_eq!(changes(&mut over, &accounts, true), reached);
         assert!(changes(&mut over, &accounts, true).is_empty(), "it is said once");
         let mut elsewhere = over.clone();
         let raised = [account("alice", &[], 5, None)];
-        let lifted = |names: &[&str]| names.iter().map(|n| News::Lifted((*n).into())).collect::<Vec<_>>();
+        let lifted =
+            |names: &[&str]| names.iter().map(|n| QuotaEvent::Lifted((*n).into())).collect::<Vec<_>>();
         assert_eq!(changes(&mut over, &raised, true), lifted(&["alice", "carol", "dave"]), "raised, or gone");
         assert_eq!(changes(&mut elsewhere, &raised, false), lifted(&["alice"]), "others went elsewhere");
         assert!(over.is_empty() && elsewhere.is_empty());

@@ -3,21 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::common::{BINARY, eventually, root};
-use super::{Net, net, spend};
-
-/// A directory with a program that notes what it is told: the directory, and the notes.
-fn note(net: &Net) -> (String, String) {
-    let (hooks, log) = (net.states.of("hooks"), net.states.of("log"));
-    fs::create_dir(&hooks).unwrap();
-    let program = format!("{hooks}/note");
-    let text = format!("#!/bin/sh\nenv | grep ^ROPEWALK_ | sort | tr '\\n' ' ' >>{log}\necho >>{log}\n");
-    fs::write(&program, text).unwrap();
-    for path in [&hooks, &program] {
-        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-    }
-    (hooks, log)
-}
+use super::common::{BINARY, eventually, note, root};
+use super::{net, spend};
 
 #[test]
 fn programs_hear_of_clients_their_addresses_and_their_quotas() {
@@ -25,7 +12,7 @@ fn programs_hear_of_clients_their_addresses_and_their_quotas() {
         return;
     }
     let net = net("hooks", &["alice", "bob"]);
-    let (hooks, log) = note(&net);
+    let (hooks, log) = note(&net.states);
     let mut gateway = net.serve_with(&["--hooks", &hooks]);
     let (mut alice, _bob) = (net.up(0), net.up(1));
     let notes = || fs::read_to_string(&log).unwrap_or_default();

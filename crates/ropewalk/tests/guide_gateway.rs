@@ -4,7 +4,7 @@
 mod common;
 
 use common::page::{commands, text};
-use common::{BINARY, SOON, States, eventually, invite, lab, note, root, serve, up};
+use common::{BINARY, SOON, States, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 
 const PAGE: &str = "gateway.md";

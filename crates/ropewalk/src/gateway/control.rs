@@ -163,7 +163,8 @@ fn new_token(gateway: PublicKey, endpoints: Vec<Endpoint>) -> anyhow::Result<Tok
 mod tests {
     use super::*;
     use crate::daemon::mailbox;
-    use crate::gateway::grants::{Machine, SharedJournal};
+    use crate::firewall::SharedJournal;
+    use crate::gateway::grants::Machine;
     use crate::state::pool::Pool;
     use crate::state::tests::Scratch;
     use crate::state::{StateDir, clients};

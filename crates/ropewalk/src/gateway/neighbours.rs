@@ -5,7 +5,7 @@
 //! loop one wish, of which one is as good as many.
 
 use super::SharedClients;
-use super::grants::SharedJournal;
+use crate::firewall::SharedJournal;
 use anyhow::Context;
 use ipnet::Ipv6Net;
 use ropewalk_net::setup::{Answers, NeighbourProxies};

@@ -24,6 +24,7 @@ use super::words::{self, Word};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
+use crate::firewall::{SharedJournal, with};
 use anyhow::Context;
 use background::Background;
 use ipnet::Ipv4Net;
@@ -33,7 +34,7 @@ use ropewalk_bunch::ap::{Ap, Config, Custody, Input, Output};
 use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
-use ropewalk_net::setup::{Capture, Journal, capture, release};
+use ropewalk_net::setup::{Capture, capture, release};
 use ropewalk_net::tun::{Tun, TunError};
 use ropewalk_session::{Refusal, StaticKey, Token};
 use std::net::Ipv4Addr;
@@ -76,9 +77,9 @@ pub(super) struct Parts {
     pub signals: Signals,
 }
 
-struct Daemon<'j> {
+struct Daemon {
     parts: Parts,
-    journal: &'j mut Journal,
+    journal: SharedJournal,
     poller: Poller,
     watchdog: Watchdog,
     started: Instant,
@@ -106,7 +107,7 @@ struct Daemon<'j> {
 }
 
 /// Runs until told to stop, or refused for good.
-pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
+pub(super) fn run(parts: Parts, journal: SharedJournal) -> anyhow::Result<()> {
     let poller = Poller::new().context("epoll")?;
     let waker = Arc::new(Waker::new()?);
     poller.add(&parts.tun, DEVICE, Interest::Read).context("watching the device")?;
@@ -164,7 +165,7 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
     outcome
 }
 
-impl Daemon<'_> {
+impl Daemon {
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }
@@ -515,13 +516,9 @@ impl Daemon<'_> {
             self.tunnel.iter_mut().for_each(|t| drop(t.packet(&reset)));
         }
         if let Some(home) = self.parts.args.home.clone() {
-            release(self.journal)?;
-            let device = self.parts.tun.name().to_owned();
-            capture(
-                self.journal,
-                self.parts.tun.index(),
-                Capture { device, home, destinations: serve, udp },
-            )?;
+            let (device, index) = (self.parts.tun.name().to_owned(), self.parts.tun.index());
+            let wanted = Capture { device, home, destinations: serve, udp };
+            with(&self.journal, |journal| release(journal).and_then(|()| capture(journal, index, wanted)))??;
             self.captures = true;
         }
         let home = self.parts.args.home.as_deref().unwrap_or("none");
@@ -543,7 +540,7 @@ impl Daemon<'_> {
     /// Ends the home's connections, and lets new ones go as if nobody were here.
     fn give_up(&mut self, why: &str) -> anyhow::Result<()> {
         if self.tunnel.is_none() && std::mem::take(&mut self.captures) {
-            release(self.journal)?;
+            with(&self.journal, release)??;
         }
         let Some(flows) = &mut self.flows else { return Ok(()) };
         let (home, away) = flows.end_all();

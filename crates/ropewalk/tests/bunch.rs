@@ -13,6 +13,8 @@
 mod accounts;
 #[path = "bunch/air.rs"]
 mod air;
+#[path = "bunch/cap.rs"]
+mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;

@@ -298,7 +298,9 @@ fn help(
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
     let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
-    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, mailbox: inbox, signals };
+    let metered = ap::Metered::open(&args, dir)?;
+    let mailbox = inbox;
+    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, metered, mailbox, signals };
     ap::run(parts, journal)
 }
 

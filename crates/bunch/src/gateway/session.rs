@@ -191,8 +191,10 @@ impl Session {
         let Some(shift) = self.members[i].shift else { return };
         let (mut fresh, mut answers) = (Vec::new(), 0);
         for run in &list.runs {
+            // Datagrams have no place in a stream.
+            let (seq, step) = if self.stream.is_some() { (run.seq, run.len) } else { (0, 0) };
             for k in 0..run.count {
-                let seq = run.seq.wrapping_add(run.len.wrapping_mul(k as u32));
+                let seq = seq.wrapping_add(step.wrapping_mul(k as u32));
                 let Some(number) = shifted(run.first + k, shift) else { continue };
                 let Some(state) = self.enter(cx, number, seq, run.len) else { continue };
                 fresh.push(number);

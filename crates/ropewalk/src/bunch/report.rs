@@ -166,7 +166,7 @@ pub(crate) struct ApStatus {
     pub account: AccountStatus,
     /// Its uplink is metered; none: it carries for neighbours what they bring.
     #[serde(default)]
-    pub cap: Option<CapStatus>,
+    pub cap: Option<Box<CapStatus>>,
     /// Neighbours are handed packets by this interface, and hand theirs.
     pub handed: Option<String>,
     /// What it overhears.
@@ -428,7 +428,10 @@ mod tests {
         assert!(text.contains("overhears on mon0 (not there)") && text.contains("left 7: 4 enc"), "{text}");
         let cap = CapStatus { bytes: 10_000_000_000, left_bytes: 2_000_000, ..CapStatus::default() };
         let shares = ShareStatus { sent: 3, ..ShareStatus::default() };
-        let of = |cap| BunchStatus::Ap(ApStatus { cap, shares, ..ApStatus::default() });
+        let of = |cap: Option<CapStatus>| {
+            let cap = cap.map(Box::new);
+            BunchStatus::Ap(ApStatus { cap, shares, ..ApStatus::default() })
+        };
         assert!(!render(&of(None)).contains("a month"), "null case");
         let cap = CapStatus { reset_day: 5, ..cap };
         let text = render(&of(Some(cap)));

@@ -278,7 +278,7 @@ mod tests {
                 report_bytes: at * 1_250,
                 held_bytes: 32_000,
                 captures: true,
-                cap: Some(CapStatus { bytes: 5_000_000, ..CapStatus::default() }),
+                cap: Some(Box::new(CapStatus { bytes: 5_000_000, ..CapStatus::default() })),
                 ..ApStatus::default()
             };
             app.take(BunchStatus::Ap(status));

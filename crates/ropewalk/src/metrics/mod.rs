@@ -253,7 +253,7 @@ mod tests {
         assert!(!text.contains("signed_bytes{contributor=\"bert\"}"), "nothing is signed\n{text}");
         let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
         let cap = CapStatus { bytes: 9, left_bytes: 4, refused_packets: 3, ..CapStatus::default() };
-        let status = Box::new(BunchStatus::Ap(ApStatus { cap: Some(cap), ..ap.clone() }));
+        let status = Box::new(BunchStatus::Ap(ApStatus { cap: Some(Box::new(cap)), ..ap.clone() }));
         let wanted = [
             "ropewalk_bunch_ap_held_bytes{} 5.0",
             "ropewalk_bunch_ap_refused_packets_total{} 2.0",

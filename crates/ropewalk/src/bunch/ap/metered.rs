@@ -69,14 +69,14 @@ impl Daemon<'_> {
     }
 
     /// How the account stands.
-    pub(super) fn cap(&self) -> Option<CapStatus> {
+    pub(super) fn cap(&self) -> Option<Box<CapStatus>> {
         let metered = self.parts.metered.as_ref()?;
-        Some(CapStatus {
+        Some(Box::new(CapStatus {
             bytes: metered.cap.bytes,
             left_bytes: metered.left,
             reset_day: metered.cap.reset_day,
             is_used_up: self.ap.is_used_up(),
             refused_packets: self.ap.counts().beyond_allowance,
-        })
+        }))
     }
 }

@@ -18,6 +18,8 @@ mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;
+#[path = "bunch/udp.rs"]
+mod udp;
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;

@@ -120,6 +120,10 @@ impl Tunnel {
     pub(super) fn read(&mut self) -> Result<Vec<(Channel, Vec<u8>)>, Broken> {
         let (mut all, mut taken) = (Vec::new(), 0);
         let mut part = vec![0; READ];
+        if self.plain.waits() {
+            // A narrow way out: bare acknowledgements took 2 % of an uplink of 2 Mbit/s.
+            let _ = stream::delay_acknowledgement(&self.stream);
+        }
         loop {
             while let Some(body) = self.frames.next(FRAME_MAX - 2)? {
                 all.push(self.records.open(body)?);

@@ -25,6 +25,7 @@ pub mod bench;
 pub mod clock;
 pub mod crowd;
 pub mod flow;
+pub mod homes;
 pub mod machine;
 pub mod plan;
 pub mod progress;

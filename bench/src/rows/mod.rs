@@ -3,6 +3,7 @@
 mod added_rtt;
 mod back;
 mod backhaul;
+mod bunch;
 mod call;
 mod ceiling;
 mod compare;
@@ -51,7 +52,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 24] = [
+pub const ALL: [Row; 25] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -212,6 +213,13 @@ pub const ALL: [Row; 24] = [
         by_binary: true,
         measurements: backhaul::measurements,
         run: backhaul::run,
+    },
+    Row {
+        name: "bunch-gateway",
+        what: "packets that one core of a bunch's gateway puts together, for one home and many",
+        by_binary: false,
+        measurements: bunch::measurements,
+        run: bunch::run,
     },
     Row {
         name: "sim",

@@ -13,9 +13,13 @@
 mod accounts;
 #[path = "bunch/air.rs"]
 mod air;
+#[path = "bunch/cap.rs"]
+mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;
+#[path = "bunch/udp.rs"]
+mod udp;
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;

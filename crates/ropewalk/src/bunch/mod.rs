@@ -11,7 +11,7 @@
 //! | `overhear` | what an access point hears on the air |
 //! | `listen` | which uploads the gateway tells it to listen for |
 //! | `hello` | the access point's end of the handshake |
-//! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `tunnel`, `cork`, `record` | a tunnel: its TCP connection, when and what is written |
 //! | `accounts` | who carried how much, signed by both ends |
 //! | `harvest` | how much of an uplink nobody uses |
 //! | `words` | what the daemons tell each other besides the bunch protocol |
@@ -21,6 +21,7 @@ mod accounts;
 mod ap;
 mod args;
 mod conn;
+mod cork;
 mod flows;
 mod gateway;
 mod greeting;
@@ -306,7 +307,9 @@ fn help(
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
     let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
-    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, mailbox: inbox, signals };
+    let metered = ap::Metered::open(&args, dir)?;
+    let mailbox = inbox;
+    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, metered, mailbox, signals };
     ap::run(parts, Arc::clone(journal))
 }
 

@@ -13,7 +13,6 @@ mod targets;
 mod uplinks;
 
 pub(crate) use hindered::TlsOptions;
-pub(crate) use metering::Meter;
 pub(crate) use network::Network;
 pub(crate) use queue::{ClientsQueue, RepeaterPart};
 pub(crate) use resolver::Resolver;
@@ -27,6 +26,7 @@ use crate::exit::{Code, failure};
 use crate::hooks::ClientHooks;
 use crate::report;
 use crate::report::history::What;
+use crate::state::meter::Meter;
 use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;

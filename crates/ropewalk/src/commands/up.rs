@@ -2,7 +2,7 @@
 
 use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{
-    Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
+    Client, ClientOptions, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
 };
 use crate::config::{self, Domain, File as Settings, Name, PathEntry, TlsMode};
 use crate::control::protocol::{Request, Response};
@@ -12,6 +12,7 @@ use crate::daemon::{
 };
 use crate::exit::{Code, failure};
 use crate::hooks::ClientHooks;
+use crate::state::meter::Meter;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics, roam};

@@ -10,6 +10,8 @@
 mod account;
 mod air;
 mod background;
+mod metered;
+mod status;
 
 use super::accounts::{AccountFiles, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
@@ -17,7 +19,7 @@ use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::overhear::Overhear;
 use super::record::{Broken, Channel, Records};
-use super::report::{AccountStatus, ApStatus, BunchStatus};
+use super::report::BunchStatus;
 use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::{self, Word};
@@ -28,6 +30,7 @@ use crate::firewall::{SharedJournal, with};
 use anyhow::Context;
 use background::Background;
 use ipnet::Ipv4Net;
+pub(super) use metered::Metered;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::ap::{Ap, Config, Custody, Input, Output};
@@ -73,6 +76,7 @@ pub(super) struct Parts {
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
     pub accounts: (AccountFiles, Keeper),
+    pub metered: Option<Metered>,
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
@@ -160,6 +164,8 @@ pub(super) fn run(parts: Parts, journal: SharedJournal) -> anyhow::Result<()> {
         background: Background::default(),
         end: None,
     };
+    // What it has carried already is known before it carries anything.
+    daemon.settle(Time::ZERO);
     let outcome = daemon.serve();
     daemon.finish();
     outcome
@@ -203,7 +209,8 @@ impl Daemon {
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
         let claim = self.tunnel.as_ref().map(|_| self.account.due());
         let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
-        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, self.air_due()];
+        let account = self.parts.metered.as_ref().map(Metered::due);
+        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, account, self.air_due()];
         all.into_iter().flatten().min()
     }
 
@@ -225,6 +232,7 @@ impl Daemon {
             self.put(Input::Timer)?;
         }
         self.claim(now);
+        self.on_metered(now);
         self.choose_class(now);
         self.flush()
     }
@@ -355,43 +363,6 @@ impl Daemon {
             };
             // Who asked may be gone.
             let _ = post.reply.send(answer);
-        }
-    }
-
-    fn status(&mut self) -> ApStatus {
-        let air = self.parts.overhear.as_mut().map(Overhear::status);
-        let (counts, share) = (self.ap.counts(), self.parts.share.as_ref());
-        let shares = share.map(|s| s.counts).unwrap_or_default();
-        ApStatus {
-            device: self.parts.tun.name().to_owned(),
-            uptime_s: self.now().as_secs_f64(),
-            gateway: self.tunnel.is_some().then(|| self.remote.clone()),
-            address: self.flows.as_ref().map(Flows::address),
-            captures: self.captures,
-            sessions: self.ap.sessions(),
-            flows: self.flows.as_ref().map_or(0, Flows::len),
-            helped: self.flows.as_ref().map_or(0, Flows::helped),
-            neighbours: share.map_or(0, Share::neighbours),
-            captured: counts.captured,
-            held_bytes: self.ap.held_bytes() as u64,
-            refused: counts.refused,
-            repeated: counts.repeated,
-            forwarded: counts.forwarded,
-            payload_bytes: counts.payload_bytes,
-            data_bytes: counts.data_bytes,
-            report_bytes: counts.report_bytes,
-            native_packets: self.native_packets,
-            dropped_packets: self.dropped_packets,
-            shares_sent: shares.sent,
-            shares_received: shares.received,
-            shares_refused: shares.refused,
-            account: AccountStatus {
-                records: self.account.head().map_or(0, |r| r.statement.number),
-                refused: self.account.counts().refused,
-                unanswered: self.account.counts().unanswered,
-            },
-            handed: self.parts.args.share.clone(),
-            air,
         }
     }
 
@@ -572,6 +543,7 @@ impl Daemon {
             tracing::debug!("the home's connections could not be reset: {error:#}");
         }
         let now = self.now();
+        self.settle(now);
         if let Some(mut tunnel) = self.tunnel.take() {
             for reset in resets.1 {
                 let _ = tunnel.packet(&reset);

@@ -11,8 +11,10 @@ mod dual_band;
 mod environments;
 mod failover;
 mod flapping;
+mod fleet;
 mod latency;
 mod memory;
+mod million;
 mod rivals;
 mod short;
 mod sim;
@@ -51,7 +53,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 24] = [
+pub const ALL: [Row; 26] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -205,6 +207,20 @@ pub const ALL: [Row; 24] = [
         by_binary: true,
         measurements: crowd::measurements,
         run: crowd::run,
+    },
+    Row {
+        name: "fleet",
+        what: "each part of a fleet killed at each step of a client's life: what is given twice, or lost",
+        by_binary: false,
+        measurements: fleet::measurements,
+        run: fleet::run,
+    },
+    Row {
+        name: "million",
+        what: "a million clients in a fleet's etcd: what a gateway's start, copy and calls cost then",
+        by_binary: false,
+        measurements: million::measurements,
+        run: million::run,
     },
     Row {
         name: "backhaul",

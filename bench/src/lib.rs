@@ -24,6 +24,7 @@ pub mod against;
 pub mod bench;
 pub mod clock;
 pub mod crowd;
+mod fleet;
 pub mod flow;
 pub mod homes;
 pub mod machine;

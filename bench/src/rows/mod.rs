@@ -12,8 +12,10 @@ mod dual_band;
 mod environments;
 mod failover;
 mod flapping;
+mod fleet;
 mod latency;
 mod memory;
+mod million;
 mod rivals;
 mod short;
 mod sim;
@@ -52,7 +54,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 25] = [
+pub const ALL: [Row; 27] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -206,6 +208,20 @@ pub const ALL: [Row; 25] = [
         by_binary: true,
         measurements: crowd::measurements,
         run: crowd::run,
+    },
+    Row {
+        name: "fleet",
+        what: "each part of a fleet killed at each step of a client's life: what is given twice, or lost",
+        by_binary: false,
+        measurements: fleet::measurements,
+        run: fleet::run,
+    },
+    Row {
+        name: "million",
+        what: "a million clients in a fleet's etcd: what a gateway's start, copy and calls cost then",
+        by_binary: false,
+        measurements: million::measurements,
+        run: million::run,
     },
     Row {
         name: "backhaul",

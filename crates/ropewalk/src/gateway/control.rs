@@ -38,7 +38,7 @@ impl ControlHandler for GatewayControl {
             }),
             // It counts even where it could not be noted.
             Request::Revoke { name } => {
-                let known = self.clients.known().iter().any(|c| c.name == name);
+                let known = self.clients.is_known(&name);
                 let outcome = self.revoke(&name);
                 if known {
                     self.audit.note(Entry::new("revoked").client(&name).by(by));

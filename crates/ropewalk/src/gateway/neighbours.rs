@@ -102,7 +102,7 @@ impl Work {
         if journal.is_none() || (waited && !anew && !self.answers.are_lost()) {
             return Ok(());
         }
-        let known = self.clients.known();
+        let known = self.clients.inside_of_all();
         let inside = known.iter().flat_map(|c| &c.inside).filter_map(|address| match address {
             IpAddr::V6(address) if self.network.contains(address) => Some(*address),
             _ => None,

@@ -79,7 +79,7 @@ fn access_points_have_turns_by_weight_whatever_their_packets_take() {
     let radio = |name: &str| weighted.radio.iter().find(|row| row.name == name).unwrap();
     let (first, second) = (radio("ap1:r0").sending_percent, radio("ap2:r0").sending_percent);
     assert!(first > 10.0 * second && second > 0.0, "{first} and {second} % of the air");
-    assert_eq!(radio("sta1:r0").sending_percent, 0.0);
+    assert!(radio("sta1:r0").sending_percent < 0.01, "stations send beside it");
     assert!(weighted.station.iter().any(|row| row.name.contains("ap1:wlan0")), "{:?}", weighted.station);
 
     // Equal weights: as many packets of each, 286 a second.
@@ -106,7 +106,6 @@ fn stations_answer_beside_the_medium_and_what_802_11_alone_has_is_refused() {
     assert!(said(lab.capture("ap1:wlan0").map(drop)).contains("has no frames to hear"));
     let text = TWO.replace("medium.model = \"weighted-fair\"", "").replace(", weight = 4", "");
     let text = text.replace("packet-time = \"3ms\", ", "").replace("packet-time = \"500us\", ", "");
-    let text = text.replace(", packet-time = \"3ms\"", "").replace(", packet-time = \"500us\"", "");
     let event = "[[event]]\nat = \"0s\"\nwhat = \"radio-down\"\nradio = \"ap1:r0\"\n";
     let down = &scenario(&format!("{text}{event}")).event[0];
     assert!(said(lab.change(down)).contains("knows nothing of this"));

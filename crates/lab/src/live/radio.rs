@@ -39,7 +39,7 @@ pub(super) struct Radios {
     pub(super) neighbours: Vec<Neighbours>,
     /// What completions and receptions say of each neighbour, by interface of the air.
     heard: Vec<Vec<(Mac, Heard)>>,
-    /// The abstract medium, if it is in the place of 802.11: the air then only knows who is joined to whom.
+    /// The abstract medium, if it is in the place of 802.11.
     pub(super) weighted: Option<WeightedFair>,
 }
 

@@ -30,11 +30,10 @@ pub(super) fn of(
     let steered = |(interface, packet_time): (String, Duration)| {
         let index = built.interface(&key, &interface)?;
         let address = built.world.net.interfaces[index.index()].address.map(|a| a.0);
-        Ok(address.map(|address| Steered { address, packet_time: Some(packet_time) }))
+        Ok::<_, BuildError>(address.map(|address| Steered { address, packet_time: Some(packet_time) }))
     };
-    let stations: Vec<Option<Steered>> =
-        steered_stations(scenario, flow)?.into_iter().map(steered).collect::<Result<_, BuildError>>()?;
-    let stations: Vec<Steered> = stations.into_iter().flatten().collect();
+    let stations = steered_stations(scenario, flow)?.into_iter().map(steered);
+    let stations: Vec<Steered> = stations.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     Ok(Some(Steering::new(&stations, law, steering.priority, seed)))
 }
 

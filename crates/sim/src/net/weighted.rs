@@ -19,8 +19,9 @@ pub(super) struct Told {
 pub(super) type WeightedFair = WeightedRadios<Told>;
 
 impl Net {
-    /// Puts the abstract medium in the place of 802.11; the air knows from then on only who is joined to whom. `sources` are by radio;
-    /// one that is none sends beside the medium. Call it after [`Net::add_air`].
+    /// Puts the abstract medium in the place of 802.11; the air knows from then on only who is
+    /// joined to whom. `sources` are by radio; one that is none sends beside the medium. Call it
+    /// after [`Net::add_air`].
     ///
     /// # Errors
     /// What no such medium can be.

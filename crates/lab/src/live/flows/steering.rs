@@ -105,7 +105,7 @@ impl Steering {
         let station = &mut self.stations[index];
         let Some(info) = all.iter().find(|s| *s.local.ip() == station.address) else { return Ok(()) };
         let tcp = &info.tcp;
-        // One that is still being opened says nothing; nor does one by which nothing has come since.
+        // One that is still being opened says nothing, nor one by which nothing has come since.
         if tcp.bytes_received == station.bytes {
             return Ok(());
         }

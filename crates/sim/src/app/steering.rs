@@ -34,6 +34,11 @@ struct Subflow {
     samples: u64,
     packets: u64,
     marker: Marker,
+    /// It rests for its packet time.
+    rests: bool,
+    /// It rests since its access point's beacons fade.
+    fades: bool,
+    /// What the sender was told.
     backup: bool,
 }
 
@@ -46,8 +51,15 @@ impl Subflow {
             samples: 0,
             packets: 0,
             marker: Marker::new(law),
+            rests: false,
+            fades: false,
             backup: false,
         }
+    }
+
+    /// One that was not measured yet is left alone, as one that is as good as the best.
+    fn packet_time(&self, best: Duration) -> Duration {
+        self.of.packet_time.unwrap_or(best)
     }
 }
 
@@ -57,6 +69,8 @@ pub struct Steering {
     subflows: Vec<Subflow>,
     law: Option<Law>,
     priorities: Option<Priorities>,
+    /// Subflows rest whose access points fade.
+    heeds_fading: bool,
     /// Who measures packet times; none where they are given.
     client: Option<Shared>,
     rng: ChaCha8Rng,
@@ -77,6 +91,7 @@ impl Steering {
             subflows: stations.iter().map(subflow).collect(),
             law: marks,
             priorities: priority.then(Priorities::new),
+            heeds_fading: false,
             client: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
             next: None,
@@ -86,6 +101,11 @@ impl Steering {
     /// The same by packet times that this client measures.
     pub fn measured_by(self, client: Shared) -> Steering {
         Steering { client: Some(client), ..self }
+    }
+
+    /// The same; subflows rest whose access points fade, as far as a client hears them.
+    pub fn heeds_fading(self, heeds_fading: bool) -> Steering {
+        Steering { heeds_fading, ..self }
     }
 
     /// The segment as the receiver sees it: with a mark, if it gets one.
@@ -120,31 +140,38 @@ impl Steering {
         self.next = Some(now + EVERY);
         self.ask_client(now);
         let times = self.subflows.iter().filter(|s| s.joined.is_some()).filter_map(|s| s.of.packet_time);
-        let Some(best) = times.min() else { return };
-        // One that was not measured yet is left alone, as one that is as good as the best.
-        let time = |s: &Subflow| s.of.packet_time.unwrap_or(best);
-        for subflow in &mut self.subflows {
-            subflow.marker.update(time(subflow), best, &subflow.trips);
+        if let Some(best) = times.min() {
+            for subflow in &mut self.subflows {
+                subflow.marker.update(subflow.packet_time(best), best, &subflow.trips);
+            }
+            self.prioritise(best, now);
         }
-        let Some(priorities) = &mut self.priorities else { return };
-        let path = |s: &Subflow| Path {
-            packet_time: time(s),
-            least_rtt: s.trips.least(),
-            packets: s.packets,
-            marks: Marks::None,
-        };
-        let mut joined: Vec<&mut Subflow> = self.subflows.iter_mut().filter(|s| s.joined.is_some()).collect();
-        let paths: Vec<Path> = joined.iter().map(|s| path(s)).collect();
-        let backups = priorities.decide(&paths, since_start(now));
-        for (subflow, backup) in joined.iter_mut().zip(backups) {
+        for subflow in self.subflows.iter_mut().filter(|s| s.joined.is_some()) {
+            let backup = subflow.rests || subflow.fades;
             if subflow.backup != backup && stream.set_backup(subflow.of.address, backup) {
                 subflow.backup = backup;
             }
         }
     }
 
-    /// What the client has measured, and which of its stations have come or gone: nothing is known
-    /// of a subflow that is new.
+    /// Who rests for its packet time, among those that do not fade.
+    fn prioritise(&mut self, best: Duration, now: Time) {
+        let Some(priorities) = &mut self.priorities else { return };
+        let path = |s: &Subflow| Path {
+            packet_time: s.packet_time(best),
+            least_rtt: s.trips.least(),
+            packets: s.packets,
+            marks: Marks::None,
+        };
+        let carries = |s: &&mut Subflow| s.joined.is_some() && !s.fades;
+        let mut carrying: Vec<&mut Subflow> = self.subflows.iter_mut().filter(carries).collect();
+        let paths: Vec<Path> = carrying.iter().map(|s| path(s)).collect();
+        let rests = priorities.decide(&paths, since_start(now));
+        carrying.iter_mut().zip(rests).for_each(|(subflow, rests)| subflow.rests = rests);
+    }
+
+    /// What the client has measured, and which of its stations have come, gone or fade: nothing is
+    /// known of a subflow that is new, and priorities are of those that carry.
     fn ask_client(&mut self, now: Time) {
         let Some(client) = &self.client else { return };
         let client = client.borrow();
@@ -157,6 +184,8 @@ impl Steering {
                 *subflow = Subflow::new(subflow.of, link, self.law.unwrap_or_default());
             }
             subflow.of.packet_time = packet_time;
+            let fades = self.heeds_fading && client.fades(subflow.of.address);
+            others |= std::mem::replace(&mut subflow.fades, fades) != fades;
         }
         if others && self.priorities.is_some() {
             self.priorities = Some(Priorities::new());

@@ -89,8 +89,8 @@ section! {
         /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try
         /// them when the others leave air.
         priority: bool = false,
-        /// On 802.11: make subflows backups whose access points' beacons are weak (3 dB below what is
-        /// worth joining) or missed (three), while another's are not.
+        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or weak
+        /// (less than -74 dBm) while another's are 6 dB stronger.
         fade: bool = false,
     }
 }

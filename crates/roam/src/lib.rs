@@ -11,6 +11,7 @@
 //! | `rate` | the same before anything was sent, by its signal |
 //! | `airtime` | what a try costs by an access point |
 //! | `choose` | which access points are joined |
+//! | `fade` | which subflows rest since their beacons fade |
 //! | `mark` | which arriving packets get a mark (ECN) |
 //! | `response` | whether a sender answers marks |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
@@ -26,6 +27,7 @@
 pub mod airtime;
 pub mod choose;
 pub mod estimate;
+pub mod fade;
 pub mod handover;
 pub mod mark;
 pub mod priority;

@@ -25,6 +25,11 @@ pub struct Subflow {
     pub packets: u64,
     /// Marks it, if there are marks.
     pub marker: Marker,
+    /// It rests for its packet time.
+    rests: bool,
+    /// It rests since its access point fades.
+    fades: bool,
+    /// What the sender was told.
     backup: bool,
 }
 
@@ -65,27 +70,47 @@ impl Steer {
         }
     }
 
+    /// An access point fades ([`fade`](crate::fade)), or no more: its subflow rests meanwhile, and
+    /// priorities are of the others.
+    pub fn set_fading(&mut self, index: usize, fades: bool) {
+        let changes = core::mem::replace(&mut self.subflows[index].fades, fades) != fades;
+        if changes && self.priorities.is_some() {
+            self.priorities = Some(Priorities::new());
+        }
+    }
+
     /// Works rates and priorities out anew, to be called each [`EVERY`]. Gives the subflows that
     /// are to become backups, or none any more; they are named again until [`Steer::on_backup`].
     pub fn decide(&mut self, now: Duration) -> Vec<(usize, bool)> {
         let times = self.subflows.iter().filter(|s| s.is_joined).filter_map(|s| s.packet_time);
-        let Some(best) = times.min() else { return Vec::new() };
-        // One that was not measured yet is left alone, as one that is as good as the best.
-        let time = |s: &Subflow| s.packet_time.unwrap_or(best);
-        for subflow in &mut self.subflows {
-            subflow.marker.update(time(subflow), best, &subflow.trips);
+        if let Some(best) = times.min() {
+            for subflow in &mut self.subflows {
+                subflow.marker.update(subflow.packet_time_or(best), best, &subflow.trips);
+            }
+            self.prioritise(best, now);
         }
-        let Some(priorities) = &mut self.priorities else { return Vec::new() };
+        let joined = self.subflows.iter().enumerate().filter(|(_, s)| s.is_joined);
+        let wanted = joined.map(|(index, s)| (index, s.rests || s.fades, s.backup));
+        wanted
+            .filter(|(_, wanted, backup)| wanted != backup)
+            .map(|(index, wanted, _)| (index, wanted))
+            .collect()
+    }
+
+    /// Who rests for its packet time, among those that do not fade.
+    fn prioritise(&mut self, best: Duration, now: Duration) {
+        let Some(priorities) = &mut self.priorities else { return };
         let path = |s: &Subflow| Path {
-            packet_time: time(s),
+            packet_time: s.packet_time_or(best),
             least_rtt: s.trips.least(),
             packets: s.packets,
             marks: Marks::None,
         };
-        let joined: Vec<usize> = (0..self.subflows.len()).filter(|i| self.subflows[*i].is_joined).collect();
-        let paths: Vec<Path> = joined.iter().map(|i| path(&self.subflows[*i])).collect();
-        let wanted = joined.iter().copied().zip(priorities.decide(&paths, now));
-        wanted.filter(|(index, backup)| self.subflows[*index].backup != *backup).collect()
+        let mut carrying: Vec<&mut Subflow> =
+            self.subflows.iter_mut().filter(|s| s.is_joined && !s.fades).collect();
+        let paths: Vec<Path> = carrying.iter().map(|s| path(s)).collect();
+        let rests = priorities.decide(&paths, now);
+        carrying.iter_mut().zip(rests).for_each(|(subflow, rests)| subflow.rests = rests);
     }
 
     /// A subflow has become a backup, or is none any more.
@@ -102,8 +127,15 @@ impl Subflow {
             trips: RoundTrips::default(),
             packets: 0,
             marker: Marker::new(law.unwrap_or_default()),
+            rests: false,
+            fades: false,
             backup: false,
         }
+    }
+
+    /// One that was not measured yet is left alone, as one that is as good as the best.
+    fn packet_time_or(&self, best: Duration) -> Duration {
+        self.packet_time.unwrap_or(best)
     }
 }
 
@@ -147,6 +179,20 @@ mod tests {
         }
         steer.on_backup(0, true);
         assert!(steer.decide(ms(500)).is_empty());
+    }
+
+    #[test]
+    fn one_that_fades_rests_without_priorities_too() {
+        for priority in [false, true] {
+            let mut steer = steer(None, priority);
+            steer.set_fading(1, true);
+            // The costly one is the only one that carries: it does not rest.
+            assert_eq!(steer.decide(ms(100)), [(1, true)]);
+            steer.on_backup(1, true);
+            assert!(steer.decide(ms(200)).is_empty());
+            steer.set_fading(1, false);
+            assert!(steer.decide(ms(300)).contains(&(1, false)));
+        }
     }
 
     #[test]

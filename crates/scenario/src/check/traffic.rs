@@ -73,7 +73,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "scheduler",
             "steering",
         ],
-        FlowKind::Udp => &["bytes", "rate", "on", "off", "packet", "deadline"],
+        FlowKind::Udp => &["bytes", "rate", "on", "off", "spells", "packet", "deadline"],
         FlowKind::Ping => &["packet", "interval"],
         FlowKind::Request => &[
             "bytes",
@@ -110,6 +110,7 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("deadline", flow.deadline.is_some()),
         ("on", flow.on.is_some()),
         ("off", flow.off.is_some()),
+        ("spells", flow.spells.is_some()),
         ("packet", flow.packet.is_some()),
         ("interval", flow.interval.is_some()),
         ("streams", flow.streams.is_some()),
@@ -157,8 +158,8 @@ fn check_category(judge: &mut Judge, flow: &Flow) {
 fn check_steering(judge: &mut Judge, flow: &Flow) {
     let Some(steering) = &flow.steering else { return };
     let key = |below: &str| format!("flow.{}.steering{below}", flow.name);
-    judge.fail_if(steering.marks.is_none() && !steering.priority, key(""), || {
-        "this steers by nothing; say `marks`, `priority = true` or both".into()
+    judge.fail_if(steering.marks.is_none() && !steering.priority && !steering.fade, key(""), || {
+        "this steers by nothing; say `marks`, `priority = true`, `fade = true` or several".into()
     });
     judge.fail_if(steering.marks.is_some() && flow.ecn != Some(true), key(".marks"), || {
         "only packets whose sender answers marks may get one; say `ecn = true` for the flow".into()
@@ -166,6 +167,9 @@ fn check_steering(judge: &mut Judge, flow: &Flow) {
     let receiver = flow.to.split(':').next().unwrap_or(&flow.to);
     let measures = judge.scenario.node.get(receiver).is_some_and(|n| n.roam.is_some());
     let given = judge.scenario.medium.model == MediumModel::WeightedFair;
+    judge.fail_if(steering.fade && given, key(".fade"), || {
+        "nobody hears beacons on the weighted-fair medium; take this out".into()
+    });
     judge.fail_if(!given && !measures, key(""), || {
         format!(
             "on 802.11 the receiver has to measure packet times; write `node.{receiver}.roam = {{}}`, or set `medium.model = \"weighted-fair\"`"
@@ -185,6 +189,9 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     judge.fail_if(!whole || never, key("on"), || {
         "spells need `on` above 0, `off` and `rate` together; write all three, or take `on` and `off` out"
             .into()
+    });
+    judge.fail_if(flow.spells.is_some() && flow.on.is_none(), key("spells"), || {
+        "it always sends; say `on` and `off`, or take this out".into()
     });
     judge.fail_if(flow.bytes.is_some_and(|b| b.0 == 0), key("bytes"), || {
         "0 bytes are no flow; write more, or take this out".into()

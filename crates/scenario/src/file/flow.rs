@@ -81,7 +81,7 @@ choice! {
 
 section! {
     /// How a receiver that is a station of several access points of one channel steers the sender
-    /// away from slow ones. It needs `marks`, `priority` or both.
+    /// away from slow ones. It needs `marks`, `priority` or `fade`.
     pub struct Steering {
         /// Mark packets from slow access points as if they had met congestion (ECN), at a rate by
         /// this equation and 5 % at most. If not said, none are marked.
@@ -89,6 +89,9 @@ section! {
         /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try
         /// them when the others leave air.
         priority: bool = false,
+        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or weak
+        /// (less than -74 dBm) while another's are 6 dB stronger.
+        fade: bool = false,
     }
 }
 
@@ -106,6 +109,16 @@ choice! {
         Blest = "blest",
         /// min-rtt, but the last bytes wait for the faster subflow if they are through sooner that way (ECF, 2017).
         Ecf = "ecf",
+    }
+}
+
+choice! {
+    /// How long a sender's spells of sending and of silence are.
+    pub enum SpellLengths {
+        /// All alike.
+        Fixed = "fixed",
+        /// Drawn from an exponential distribution, with those means.
+        Exponential = "exponential",
     }
 }
 
@@ -133,6 +146,8 @@ section! {
         on: Option<Duration>,
         /// The same: how long it is silent between.
         off: Option<Duration>,
+        /// The same: whether spells are all alike. If not said, they are.
+        spells: Option<SpellLengths>,
         /// udp, video: the length of IP packets. 1500, a full Ethernet frame. ping: of echo requests, 84 if not said.
         packet: Option<Bytes>,
         /// udp: a packet that takes longer one way comes too late. Nothing is dropped by it:

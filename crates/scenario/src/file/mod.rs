@@ -18,7 +18,9 @@ pub use bunch::{Bunch, BunchRelease, BunchScheduling, BunchVariant};
 pub use compare::Compare;
 pub use event::{Event, What};
 pub use expect::{Expect, Over, Ratio, Within};
-pub use flow::{AckHold, Flow, FlowKind, MarkLaw, MptcpScheduler, Steering, TcpControl, TcpSlowStart};
+pub use flow::{
+    AckHold, Flow, FlowKind, MarkLaw, MptcpScheduler, SpellLengths, Steering, TcpControl, TcpSlowStart,
+};
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
 pub use medium::{
     Capture, Fading, FadingModel, Interferer, Medium, MediumModel, PairBlockage, PairLoss, PathLoss,

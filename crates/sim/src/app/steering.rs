@@ -37,6 +37,8 @@ pub struct Steering {
     stations: Vec<Station>,
     /// Subflows in the order of stations.
     steer: Steer,
+    /// Subflows rest whose access points fade.
+    heeds_fading: bool,
     /// Who measures packet times; none where they are given.
     client: Option<Shared>,
     rng: ChaCha8Rng,
@@ -57,6 +59,7 @@ impl Steering {
         Steering {
             stations: stations.iter().map(station).collect(),
             steer: Steer::new(&times, marks, priority),
+            heeds_fading: false,
             client: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
             next: None,
@@ -66,6 +69,11 @@ impl Steering {
     /// The same by packet times that this client measures.
     pub fn measured_by(self, client: Shared) -> Steering {
         Steering { client: Some(client), ..self }
+    }
+
+    /// The same; subflows rest whose access points fade, as far as a client hears them.
+    pub fn heeds_fading(self, heeds_fading: bool) -> Steering {
+        Steering { heeds_fading, ..self }
     }
 
     /// The segment as the receiver sees it: with a mark, if it gets one.
@@ -108,8 +116,8 @@ impl Steering {
         }
     }
 
-    /// What the client has measured, and which of its stations have come or gone: nothing is known
-    /// of a subflow that is new.
+    /// What the client has measured, and which of its stations have come, gone or fade: nothing is
+    /// known of a subflow that is new, and priorities are of those that carry.
     fn ask_client(&mut self, now: Time) {
         let Some(client) = &self.client else { return };
         let client = client.borrow();
@@ -120,6 +128,7 @@ impl Steering {
                 self.steer.begin_anew(index, link.is_some());
             }
             self.steer.subflow(index).packet_time = client.packet_time(station.address, now);
+            self.steer.set_fading(index, self.heeds_fading && client.fades(station.address));
         }
     }
 

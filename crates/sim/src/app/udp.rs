@@ -1,6 +1,7 @@
 //! UDP at a rate, and the end that counts it.
 
 use super::call::{Caller, UNCALLED};
+use super::spells::Spells;
 use super::{Context, Endpoint};
 use crate::net::Room;
 use crate::packet::{Body, Ecn, FlowId, Packet, PacketRef, UDP_HEADERS, UDP_MARK, UdpMark};
@@ -40,9 +41,8 @@ pub struct UdpSource {
     limit: Option<u64>,
     from: Ipv4Addr,
     running: bool,
-    /// How long it sends and is silent, and when it began with that.
-    spells: Option<(Duration, Duration)>,
-    began: Time,
+    /// When it sends and is silent; none: it always sends.
+    spells: Option<Spells>,
 }
 
 impl UdpSource {
@@ -62,7 +62,6 @@ impl UdpSource {
             from: Ipv4Addr::UNSPECIFIED,
             running: false,
             spells: None,
-            began: Time::ZERO,
         }
     }
 
@@ -77,16 +76,8 @@ impl UdpSource {
     }
 
     /// The same with spells of sending and of silence.
-    pub fn spells(self, spells: Option<(Duration, Duration)>) -> UdpSource {
+    pub fn spells(self, spells: Option<Spells>) -> UdpSource {
         UdpSource { spells, ..self }
-    }
-
-    /// When the next spell of sending begins, if this time is in one of silence.
-    fn resumes(&self, at: Time) -> Option<Time> {
-        let (on, off) = self.spells?;
-        let (period, since) = ((on + off).as_nanos(), (at - self.began).as_nanos());
-        let within = since % period.max(1);
-        (within >= on.as_nanos()).then(|| at + Duration::from_nanos((period - within) as u64))
     }
 
     /// False if nothing could be sent.
@@ -149,7 +140,8 @@ impl UdpSource {
 
 impl Endpoint for UdpSource {
     fn start(&mut self, cx: &mut Context<'_>) {
-        (self.running, self.began) = (true, cx.now());
+        self.running = true;
+        self.spells.iter_mut().for_each(|spells| spells.begin(cx.now()));
         match self.pace {
             Pace::Saturating(_) => self.fill(cx),
             _ => self.next = Some(cx.now()),
@@ -185,7 +177,7 @@ impl Endpoint for UdpSource {
         if matches!(self.pace, Pace::Saturating(_)) {
             return self.fill(cx);
         }
-        if let Some(at) = self.resumes(due) {
+        if let Some(at) = self.spells.as_mut().and_then(|spells| spells.resumes(due)) {
             self.next = Some(at);
             return;
         }

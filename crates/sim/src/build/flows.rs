@@ -2,8 +2,9 @@
 
 use super::{Action, BuildError, Built, steering};
 use crate::app::{
-    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Steering,
-    StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink, VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Spells,
+    Steering, StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink,
+    VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
@@ -14,7 +15,7 @@ use crate::world::EndpointId;
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{
-    AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, TcpControl, TcpSlowStart,
+    AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, SpellLengths, TcpControl, TcpSlowStart,
 };
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
@@ -172,10 +173,19 @@ fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
     let source = UdpSource::new(ends.flow, to, len, pace, ends.dscp, ends.seed)
         .from(ends.from_address)
         .limit(limit)
-        .spells(flow.on.zip(flow.off));
+        .spells(spells(flow, ends.seed));
     let source = built.world.add_endpoint(ends.from, ends.flow, Box::new(source))?;
     built.world.net.tell_when_left(source.0 as usize);
     Ok(if called { vec![source, sink] } else { vec![source] })
+}
+
+/// When a source sends and when it is silent.
+fn spells(flow: &Flow, seed: u64) -> Option<Spells> {
+    let (on, off) = flow.on.zip(flow.off)?;
+    Some(match flow.spells {
+        Some(SpellLengths::Exponential) => Spells::exponential(on, off, seed::of(seed, "spells", 0)),
+        Some(SpellLengths::Fixed) | None => Spells::fixed(on, off),
+    })
 }
 
 fn saturating(built: &Built, flow: &Flow, ends: Ends) -> Result<Pace, BuildError> {

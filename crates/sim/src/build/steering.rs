@@ -25,7 +25,8 @@ pub(super) fn of(
     if let Some(client) = built.roaming.get(name) {
         let steered = |s: &Station| Steered { address: s.address, packet_time: None };
         let stations: Vec<Steered> = client.borrow().stations().iter().map(steered).collect();
-        return Ok(Some(Steering::new(&stations, law, steering.priority, seed).measured_by(client.clone())));
+        let steered = Steering::new(&stations, law, steering.priority, seed);
+        return Ok(Some(steered.measured_by(client.clone()).heeds_fading(steering.fade)));
     }
     let steered = |(interface, packet_time): (String, Duration)| {
         let index = built.interface(&key, &interface)?;

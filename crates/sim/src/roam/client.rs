@@ -9,6 +9,7 @@ use ropewalk_air::wifi::{CapturedFrame, Command, Event, Mac, PeerStats, RadioId,
 use ropewalk_roam::airtime::Airtimes;
 use ropewalk_roam::choose::{Heard, Limits, choose};
 use ropewalk_roam::estimate::Estimator;
+use ropewalk_roam::fade::{Beacons, Fading};
 use ropewalk_roam::handover::Handover;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -52,6 +53,7 @@ pub struct Client {
     estimator: Estimator,
     airtimes: Airtimes,
     handover: Handover,
+    fading: Fading,
     /// An access point to move to.
     order: Option<usize>,
     ticks: u32,
@@ -75,6 +77,7 @@ impl Client {
             estimator: Estimator::new(),
             airtimes: Airtimes::new(),
             handover: Handover::new(),
+            fading: Fading::new(),
             order: None,
             ticks: 0,
             followers: Vec::new(),
@@ -116,6 +119,11 @@ impl Client {
     pub fn packet_time(&self, address: Ipv4Addr, now: Time) -> Option<Duration> {
         let station = self.stations.iter().find(|s| s.address == address);
         station.and_then(|s| s.packet_time.get(since_start(now)))
+    }
+
+    /// The beacons of a station's access point fade, and another's do not.
+    pub fn fades(&self, address: Ipv4Addr) -> bool {
+        self.stations.iter().any(|s| s.address == address && s.fades)
     }
 
     /// Its radio has captured a frame.
@@ -181,6 +189,7 @@ impl Client {
             Policy::Handover => self.hand_over(now),
         }
         let changed = self.take_addresses(now);
+        self.note_fading(now);
         (self.commands(now), changed)
     }
 
@@ -210,6 +219,20 @@ impl Client {
         for (index, station) in self.stations.iter_mut().enumerate() {
             station.wanted = chosen.contains(&(index as u32));
             station.join_at = Some(now);
+        }
+    }
+
+    /// Of the stations that carry, which fade.
+    fn note_fading(&mut self, now: Time) {
+        let carries = |s: &Station| s.ready.is_some();
+        let beacons = |(index, s): (usize, &Station)| {
+            let signal_dbm = s.signal_dbm.filter(|_| carries(s))?;
+            Some(Beacons { id: index as u32, signal_dbm, missed: s.missed(now) })
+        };
+        let joined: Vec<Beacons> = self.stations.iter().enumerate().filter_map(beacons).collect();
+        let fades = self.fading.decide(&joined, &Limits::default(), since_start(now));
+        for (beacons, fades) in joined.iter().zip(fades) {
+            self.stations[beacons.id as usize].fades = fades;
         }
     }
 

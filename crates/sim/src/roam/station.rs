@@ -60,6 +60,8 @@ pub struct Station {
     pub(super) generation: u32,
     pub(super) signal_dbm: Option<f64>,
     pub(super) beacon: Time,
+    /// Its beacons fade, and another's do not.
+    pub(super) fades: bool,
     pub(super) packet_time: PacketTime,
     /// The transmitter's counters half a second ago.
     pub(super) before: PeerStats,
@@ -90,6 +92,7 @@ impl Station {
             generation: 0,
             signal_dbm: None,
             beacon: Time::ZERO,
+            fades: false,
             packet_time: PacketTime::default(),
             before: PeerStats::default(),
         }
@@ -112,7 +115,7 @@ impl Station {
         if let Some(since) = self.ready.take() {
             self.figures.joined_ns += (now - since).as_nanos() as u64;
         }
-        (self.joined, self.packet_time) = (None, PacketTime::default());
+        (self.joined, self.packet_time, self.fades) = (None, PacketTime::default(), false);
     }
 
     /// An address has come.

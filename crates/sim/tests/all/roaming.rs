@@ -137,3 +137,37 @@ fn settings_that_would_do_nothing_are_refused() {
     );
     assert!(refused(walk("", "paths = [\"client:wlan1\"]\n")).contains("decides which access points"));
 }
+
+#[test]
+fn a_subflow_rests_while_its_access_point_fades_and_only_then() {
+    let with = |fade: &str, text: &dyn Fn(String) -> String| {
+        run(&text(walk("", &format!("steering = {{ marks = \"corrected\"{fade} }}\n"))))
+    };
+    let bytes = |report: &Report| {
+        let first = report.subflow.iter().find(|s| s.name == "f:client:wlan1");
+        first.map_or(0, |s| s.bytes)
+    };
+    // It stands from 20 s on, 16 m from the first and 9 m from the second: 9 dB more.
+    let stays = |text: String| {
+        let there = text.replace("position = [25.0, 3.0]", "position = [16.0, 3.0]");
+        there.replace("duration = \"25s\"", "duration = \"25s\"\nwarmup = \"20s\"")
+    };
+    let (without, heeds) = (with("", &stays), with(", fade = true", &stays));
+    assert!(bytes(&without) > 0, "{:?}", without.subflow);
+    assert_eq!(bytes(&heeds), 0, "{:?}", heeds.subflow);
+    assert!(flow(&heeds, "f").goodput_mbps > 0.95 * flow(&without, "f").goodput_mbps);
+    // Where nothing fades nothing changes.
+    let near = |text: String| text.replace("[25.0, 3.0]", "[0.0, 3.1]").replace("[25.0, 0.0]", "[8.0, 0.0]");
+    let (without, heeds) = (with("", &near), with(", fade = true", &near));
+    assert_eq!((without.flow, without.subflow), (heeds.flow, heeds.subflow));
+}
+
+#[test]
+fn fading_is_heeded_only_where_beacons_are_heard() {
+    let text = "duration = \"1s\"\nmedium.model = \"weighted-fair\"\n\
+                [node.a]\n[node.b]\n[[link]]\nends = [\"a:eth0\", \"b:eth0\"]\n\
+                [[flow]]\nname = \"f\"\nkind = \"mptcp\"\nfrom = \"a\"\nto = \"b\"\nsteering = { fade = true }\n";
+    let refused = Document::parse("test.toml", text).and_then(|d| d.scenario());
+    let sentence = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(sentence.contains("nobody hears beacons"), "{sentence}");
+}

@@ -72,7 +72,7 @@ fn kill((who, when, back): (Who, When, bool), seed: u64) -> End {
             street.switch(i, true, now + after + away);
         }
     }
-    street.run_until(now + Duration::from_secs(60));
+    street.run_until(now + Duration::from_secs(90));
     assert_eq!(street.receiver.wrong, 0, "content");
     end_of(&street, UPLOAD)
 }

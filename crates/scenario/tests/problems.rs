@@ -194,6 +194,22 @@ fn impossible_settings() {
             and("[node.lost]\nwithin = [[0, 0]]"),
             "s.toml:33: node.lost.within: a rectangle has two corners; write them as [[0, 0], [40, 25]]",
         ),
+        (
+            and("[node.slow]\ncpu.per-packet = \"0s\""),
+            "s.toml:33: node.slow.cpu.per-packet: packets would take no time; write more than \"0s\", or take `cpu` out",
+        ),
+        (
+            and("[node.slow]\ncpu = { per-packet = \"20us\", per-byte = \"20us\", queue = 0 }"),
+            "s.toml:33: node.slow.cpu.queue: from 1 to 100000 packets can wait",
+        ),
+        (
+            and("[node.slow]\ncpu = { per-packet = \"20us\", per-byte = \"2ms\" }"),
+            "s.toml:33: node.slow.cpu.per-byte: no machine is so slow; write at most \"1ms\"",
+        ),
+        (
+            and("[medium]\ntime-dilation = 8\n[node.slow]\ncpu.per-packet = \"20us\""),
+            "s.toml:33: medium.time-dilation: interferers, blockages, walks, processors and clients that roam go by real time; take them out, or this key",
+        ),
         (with(&[("count = 2", "count = 0")]), "s.toml:13: node.sta.count: a count is from 1 to 10000"),
         (
             and("[[event]]\nat = \"11s\"\nwhat = \"link-down\"\nlink = \"server:eth0-ap:eth0\""),

@@ -10,6 +10,7 @@ pub mod app;
 pub mod build;
 pub mod bunch;
 pub mod clock;
+pub mod cpu;
 pub mod measure;
 pub mod mptcp;
 pub mod net;

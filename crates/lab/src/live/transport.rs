@@ -37,6 +37,11 @@ fn refused_by(kernel: &Kernel, scenario: &Scenario) -> Vec<BuildError> {
         let sentence = "the simulator alone has proxies in nodes; in the lab start `ropewalk pep` with `ropewalk lab exec`";
         BuildError::new(format!("node.{name}.pep.policy"), sentence)
     }));
+    let slow = scenario.node.iter().filter(|(_, node)| node.cpu.is_some());
+    found.extend(slow.map(|(name, _)| {
+        let sentence = "in the lab packets take what this machine's processor takes; take this out, or run it in the simulator";
+        BuildError::new(format!("node.{name}.cpu"), sentence)
+    }));
     let queues = |link: &Link| {
         let own = [&link.forward, &link.back].map(|direction| direction.queue.as_ref());
         own.into_iter().flatten().chain([&link.queue]).any(|q| q.kind == Discipline::Classes)
@@ -182,12 +187,13 @@ mod tests {
     #[test]
     fn what_the_kernel_has_not_is_refused_with_its_key() {
         let scenario = scenario(
-            "tcp = { congestion = \"highspeed\" }\nmptcp = { endpoints = [\"x\"] }\nforward = true\npep = { policy = \"snoop\" }",
+            "tcp = { congestion = \"highspeed\" }\nmptcp = { endpoints = [\"x\"] }\nforward = true\npep = { policy = \"snoop\" }\ncpu = { per-packet = \"20us\" }",
         );
         let kernel = Kernel { mptcp: false, ..kernel(&[]) };
         let said: Vec<String> = refused_by(&kernel, &scenario).iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("node.a.tcp.congestion: this kernel has no highspeed"), "{said:?}");
         assert!(said[1].starts_with("node.a.mptcp.endpoints: this kernel has no MPTCP"), "{said:?}");
         assert!(said[2].starts_with("node.a.pep.policy: the simulator alone"), "{said:?}");
+        assert!(said[3].starts_with("node.a.cpu: in the lab packets take"), "{said:?}");
     }
 }

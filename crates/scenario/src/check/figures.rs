@@ -189,6 +189,7 @@ impl Judge<'_> {
         Some(match table {
             "flow" => s.flow.iter().map(|f| f.name.clone()).collect(),
             "radio" => self.names.radios.iter().filter(|r| r.contains(':')).cloned().collect(),
+            "cpu" => s.node.iter().filter(|n| n.1.cpu.is_some()).map(|n| n.0.clone()).collect(),
             "interface" => self.names.interfaces.clone(),
             "link" => self.names.links.iter().flat_map(|l| both(l, ["forward", "back"])).collect(),
             "bond" => s.bond.keys().flat_map(|b| both(b, ["client", "gateway"])).collect(),

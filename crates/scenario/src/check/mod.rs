@@ -2,6 +2,7 @@
 
 mod abstract_medium;
 mod bunch;
+mod cpu;
 mod figures;
 mod names;
 mod radios;
@@ -26,6 +27,7 @@ pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, St
     abstract_medium::check(&mut judge);
     roam::check(&mut judge);
     wires::check(&mut judge);
+    cpu::check(&mut judge);
     bunch::check(&mut judge);
     traffic::check(&mut judge);
     transport::check(&mut judge);

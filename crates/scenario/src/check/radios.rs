@@ -284,10 +284,12 @@ fn check_dilation(judge: &mut Judge) {
     let (scenario, key) = (judge.scenario, "medium.time-dilation");
     let factor = scenario.medium.time_dilation;
     judge.fail_if(!(1..=1000).contains(&factor), key, || "the air goes 1 to 1000 times slower".into());
-    let moves = scenario.node.values().any(|node| node.roam.is_some() || !node.walk.is_empty());
-    let is_timed = moves || !scenario.interferer.is_empty() || !scenario.medium.blockage.is_empty();
+    let is_timed = |node: &NodeSpec| node.roam.is_some() || node.cpu.is_some() || !node.walk.is_empty();
+    let is_timed = scenario.node.values().any(is_timed)
+        || !scenario.interferer.is_empty()
+        || !scenario.medium.blockage.is_empty();
     judge.fail_if(factor > 1 && is_timed, key, || {
-        "interferers, blockages, walks and clients that roam go by real time; take them out, or this key"
+        "interferers, blockages, walks, processors and clients that roam go by real time; take them out, or this key"
             .into()
     });
 }

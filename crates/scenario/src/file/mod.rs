@@ -27,7 +27,7 @@ pub use medium::{
     PathLossModel,
 };
 pub use node::{
-    Bridge, Interface, Join, Mode, NodePep, NodeSpec, PepPolicy, Roam, RoamPolicy, Route, Waypoint,
+    Bridge, Interface, Join, Mode, NodeCpu, NodePep, NodeSpec, PepPolicy, Roam, RoamPolicy, Route, Waypoint,
 };
 pub use radio::{
     AccessCategory, Aggregation, Antenna, Edca, GuardInterval, NamedRateControl, Radio, RadioDiscipline,

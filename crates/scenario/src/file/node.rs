@@ -35,6 +35,8 @@ section! {
         mptcp: NodeMptcp,
         /// Its TCP proxy, for connections that it forwards.
         pep: NodePep,
+        /// Its processor, in the simulator. If not said, packets cost it no time.
+        cpu: Option<NodeCpu>,
         /// It is a client of several access points of one channel, in the simulator. If not said, its stations stay with theirs, and it measures nothing.
         roam: Option<Roam>,
         /// Its radios, by name.
@@ -78,6 +80,24 @@ section! {
         window: Bytes = Bytes(1 << 20),
         /// Most connections at once; what is too many passes as it came.
         connections: u32 = 1000,
+    }
+}
+
+section! {
+    /// A processor. A packet that comes in by a cable or a radio, and one that a program of the
+    /// machine sends by one, waits for it and takes its time. In the simulator only.
+    pub struct NodeCpu {
+        /// What a packet takes.
+        per_packet: Duration,
+        /// What each byte of a packet takes besides, in whole nanoseconds.
+        per_byte: Duration = Duration::ZERO,
+        /// What an interrupt takes. It announces packets that came in; until all that wait are
+        /// done, others come without one.
+        per_interrupt: Duration = Duration::ZERO,
+        /// How long an interrupt waits after the first packet that it announces.
+        coalescing: Duration = Duration::ZERO,
+        /// Packets that can wait for it; what comes then is dropped.
+        queue: u32 = 1000,
     }
 }
 

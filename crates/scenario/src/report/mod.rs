@@ -8,7 +8,8 @@ mod rows;
 
 pub use metric::{Aggregate, Metric, MetricError};
 pub use rows::{
-    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, RoamRow, StationRow, SubflowRow,
+    BondRow, BunchRow, CpuRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, RoamRow, StationRow,
+    SubflowRow,
 };
 
 use serde::{Deserialize, Serialize};
@@ -138,6 +139,9 @@ pub struct Report {
     pub roam: Vec<RoamRow>,
     /// Radios.
     pub radio: Vec<RadioRow>,
+    /// Processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu: Vec<CpuRow>,
     /// Interfaces.
     pub interface: Vec<InterfaceRow>,
     /// Directions of links, with their queues.
@@ -181,6 +185,7 @@ impl Report {
         visitor.table(&self.station);
         visitor.table(&self.roam);
         visitor.table(&self.radio);
+        visitor.table(&self.cpu);
         visitor.table(&self.interface);
         visitor.table(&self.link);
         visitor.table(&self.bond);

@@ -241,6 +241,23 @@ rows! {
         }
     }
 
+    /// Processors (`node.NAME.cpu`), by the node's name.
+    pub struct CpuRow as "cpu" {
+        texts {}
+        numbers {
+            /// Packets that it worked on.
+            packets: u64,
+            /// Time in which it worked, per cent.
+            busy_percent: f64,
+            /// Interrupts that announced packets.
+            interrupts: u64,
+            /// Packets that found its queue full.
+            dropped: u64,
+            /// Wait for it, mean of the packets that it worked on, ms.
+            wait_ms: Option<f64>,
+        }
+    }
+
     /// Interfaces, as `node:interface`.
     pub struct InterfaceRow as "interface" {
         texts {}

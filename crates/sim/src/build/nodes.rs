@@ -1,11 +1,12 @@
 //! Nodes, their interfaces and bridges, and the routes that the scenario gives them.
 
 use super::Built;
+use crate::cpu::CpuSpec;
 use crate::net::{Route, same_prefix};
 use crate::packet::IfIndex;
 use ropewalk_pep::{Config, Policy};
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{NodeSpec, PepPolicy};
+use ropewalk_scenario::file::{NodeCpu, NodeSpec, PepPolicy};
 use std::net::Ipv4Addr;
 
 pub(super) fn add(built: &mut Built, scenario: &Scenario) {
@@ -13,6 +14,9 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) {
         let node = built.world.net.add_node(name, spec.forward);
         built.world.net.nodes[node.index()].finds_routes = spec.route.is_empty();
         built.nodes.insert(name.clone(), node);
+        if let Some(cpu) = &spec.cpu {
+            built.world.net.add_cpu(node, cpu_spec(cpu));
+        }
         if let Some(policy) = spec.pep.policy {
             let policy = match policy {
                 PepPolicy::Split => Policy::Split,
@@ -42,6 +46,16 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) {
                 built.world.net.interfaces[i.index()].masquerade = true;
             }
         }
+    }
+}
+
+fn cpu_spec(cpu: &NodeCpu) -> CpuSpec {
+    CpuSpec {
+        per_packet: cpu.per_packet,
+        per_byte: cpu.per_byte,
+        per_interrupt: cpu.per_interrupt,
+        coalescing: cpu.coalescing,
+        queue: cpu.queue as usize,
     }
 }
 

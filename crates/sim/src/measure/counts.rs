@@ -67,6 +67,22 @@ counters! {
 }
 
 counters! {
+    /// What a processor did since the start.
+    pub struct CpuCounts {
+        /// Packets that it worked on.
+        packets,
+        /// Packets that found no place to wait.
+        dropped,
+        /// Interrupts.
+        interrupts,
+        /// How long it worked, ns.
+        busy_ns,
+        /// How long packets waited for it, ns in sum.
+        wait_ns,
+    }
+}
+
+counters! {
     /// What a part of a bunch did since the start; those of an access point that was switched off go on.
     pub struct BunchCounts {
         /// Packets that it brought first, or that the gateway delivered.

@@ -8,7 +8,7 @@ mod snapshot;
 mod trace;
 
 pub use capture::{CaptureError, Captures};
-pub use counts::{BunchCounts, FlowCounts};
+pub use counts::{BunchCounts, CpuCounts, FlowCounts};
 pub use flow::{FlowRecord, Spans};
 pub use snapshot::{BondCounts, LinkCounts, PathCounts, Snapshot, StationCounts};
 pub use trace::Trace;

@@ -1,22 +1,22 @@
 //! The tables of a report, from the difference of two snapshots.
 
 use super::snapshot::{LinkCounts, PathCounts, Snapshot, StationCounts};
-use super::{FlowCounts, FlowRecord};
+use super::{CpuCounts, FlowCounts, FlowRecord};
 use crate::app::{SubflowCounts, psnr_db};
 use crate::build::Built;
-use crate::net::{IfCounters, interface_of};
+use crate::net::{IfCounters, Node, interface_of};
 use crate::packet::IfIndex;
 use crate::roam::Figures;
 use ropewalk_air::wifi::RadioStats;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Flow, FlowKind};
 use ropewalk_scenario::report::{
-    BondRow, BunchRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, RoamRow, Row, Series,
-    StationRow, SubflowRow, TableVisitor,
+    BondRow, BunchRow, CpuRow, FlowRow, InterfaceRow, LinkRow, PathRow, RadioRow, Report, RoamRow, Row,
+    Series, StationRow, SubflowRow, TableVisitor,
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 18] = [
+const SERIES: [(&str, &str); 19] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
@@ -30,6 +30,7 @@ const SERIES: [(&str, &str); 18] = [
     ("roam", "joined_percent"),
     ("roam", "packet_ms"),
     ("radio", "busy_percent"),
+    ("cpu", "busy_percent"),
     ("link", "carried_mbps"),
     ("link", "wait_ms"),
     ("path", "sent_mbps"),
@@ -69,6 +70,7 @@ pub fn tables(built: &Built, scenario: &Scenario, from: &Snapshot, to: &Snapshot
         station: stations(&span),
         roam: roaming(&span),
         radio: radios(&span),
+        cpu: processors(&span),
         interface: interfaces(&span),
         link: links(&span),
         bond: bonds(&span, scenario),
@@ -266,6 +268,20 @@ pub fn radio_row(name: &str, channel: String, [a, b]: [&RadioStats; 2], seconds:
         heard: (b.frames_heard + broken(b)) - (a.frames_heard + broken(a)),
         garbled: broken(b) - broken(a),
     }
+}
+
+fn processors(span: &Span<'_>) -> Vec<CpuRow> {
+    let nodes = span.built.world.net.nodes.iter().filter(|n| n.cpu.is_some());
+    let counts = span.from.cpus.iter().zip(&span.to.cpus).map(|(from, to)| to.since(from));
+    let row = |(node, c): (&Node, CpuCounts)| CpuRow {
+        name: node.name.clone(),
+        packets: c.packets,
+        busy_percent: share(c.busy_ns, span.seconds),
+        interrupts: c.interrupts,
+        dropped: c.dropped,
+        wait_ms: (c.packets > 0).then(|| c.wait_ns as f64 / c.packets as f64 / 1e6),
+    };
+    nodes.zip(counts).map(row).collect()
 }
 
 fn links(span: &Span<'_>) -> Vec<LinkRow> {

@@ -1,6 +1,6 @@
 //! All counters of a world at one time, so that figures of any span are differences.
 
-use super::{BunchCounts, FlowCounts};
+use super::{BunchCounts, CpuCounts, FlowCounts};
 use crate::app::SubflowCounts;
 use crate::build::Built;
 use crate::net::{Heard, IfCounters, Radios, interface_of};
@@ -79,6 +79,8 @@ pub struct Snapshot {
     pub subflows: Vec<Vec<SubflowCounts>>,
     /// Interfaces.
     pub interfaces: Vec<IfCounters>,
+    /// Processors, in the order of their nodes.
+    pub cpus: Vec<CpuCounts>,
     /// Directions of cables.
     pub links: Vec<LinkCounts>,
     /// Radios.
@@ -107,6 +109,7 @@ impl Snapshot {
                 .map(|f| f.sender.map(|s| world.subflows(s)).unwrap_or_default())
                 .collect(),
             interfaces: net.interfaces.iter().map(|i| i.counters).collect(),
+            cpus: net.nodes.iter().filter_map(|n| Some(n.cpu.as_ref()?.counts(net.now))).collect(),
             links: net
                 .directions
                 .iter()

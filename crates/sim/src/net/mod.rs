@@ -6,6 +6,7 @@
 mod bridge;
 mod cable;
 mod nat;
+mod processing;
 mod proxy;
 mod radio;
 mod route;
@@ -16,6 +17,7 @@ mod weighted;
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
 pub use nat::{FIRST_PORT as FIRST_NAT_PORT, Nat};
+pub use processing::NodeCpu;
 pub use proxy::NodeProxy;
 pub use radio::{Heard, Radios, interface_of, mac_of};
 pub use route::{Route, Table, same_prefix};
@@ -165,6 +167,8 @@ pub struct Node {
     pub finds_routes: bool,
     /// Its address translation, used on interfaces that masquerade.
     pub nat: Nat,
+    /// Its processor; none: packets take it no time.
+    pub cpu: Option<NodeCpu>,
     /// Its TCP proxy, through which goes what it forwards.
     pub proxy: Option<NodeProxy>,
     /// The endpoint that is asked about packets that the node would pass on.
@@ -184,6 +188,8 @@ pub enum Owner {
     Endpoint(usize),
     /// The TCP proxy of a node.
     Proxy(NodeId),
+    /// The processor of a node.
+    Cpu(NodeId),
 }
 
 /// Something for the layer above.
@@ -281,6 +287,7 @@ impl Net {
             forward,
             finds_routes: true,
             nat: Nat::default(),
+            cpu: None,
             proxy: None,
             transit: None,
             counters: NodeCounters::default(),
@@ -385,8 +392,11 @@ impl Net {
         }
     }
 
-    /// Where packets wait that leave by an interface.
+    /// Where packets wait that leave by an interface. A processor hides that from programs.
     pub fn room_at(&self, interface: IfIndex) -> Room {
+        if self.nodes[self.node_of(interface).index()].cpu.is_some() {
+            return Room::None;
+        }
         match self.interfaces[interface.index()].attach {
             Attach::Cable(direction) => {
                 let rate = self.directions[direction].link.spec().rate.mean_bps();

@@ -1,5 +1,6 @@
 //! Interfaces on air: the border between the network and [`ropewalk_air::wifi`].
 
+use super::processing::{Origin, Step};
 use super::weighted::WeightedFair;
 use super::{Attach, IfIndex, Net, Owner, Work};
 use crate::clock::TimerId;
@@ -278,7 +279,7 @@ impl Net {
             && packet.to != by
             && radios.is_station_of(packet.to, by, &self.interfaces);
         if relay && self.interfaces[by.index()].up {
-            return self.transmit(by, packet);
+            return self.process(Origin::Device, Step::Transmit(by, packet));
         }
         self.receive(by, packet);
     }

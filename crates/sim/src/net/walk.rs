@@ -1,13 +1,14 @@
 //! The walk of a packet through nodes.
 //!
 //! ```text
-//!  endpoint ──▶ send ─▶ route ─▶ transmit ──▶ cable, air, bridge, tunnel
-//!                         ▲ NAT                      │
-//!  endpoint ◀── Work ◀─ take ◀── receive ◀───────────┘
+//!  endpoint ──▶ send ─▶ route ─▶ processor ─▶ transmit ──▶ cable, air, bridge, tunnel
+//!                         ▲ NAT                                   │
+//!  endpoint ◀── Work ◀─ take ◀── processor ◀── receive ◀──────────┘
 //!                         └─▶ forward (ttl) ─▶ proxy ─▶ pass_on (NAT) ─▶ route …
 //! ```
 
-use super::{Attach, Net, NodeId, Work};
+use super::processing::{Origin, Step};
+use super::{Attach, Interface, Net, NodeId, Work};
 use crate::packet::{Body, Ecn, FlowId, IfIndex, Packet, PacketRef};
 use ropewalk_air::wired;
 use ropewalk_packet::Flags;
@@ -61,7 +62,7 @@ impl Net {
             p.src = source;
         }
         (p.from, p.to) = (out, to);
-        self.transmit(out, packet);
+        self.process(Origin::Program, Step::Transmit(out, packet));
         Ok(())
     }
 
@@ -171,13 +172,20 @@ impl Net {
         }
         interface.counters.received += 1;
         interface.counters.received_bytes += u64::from(packet.len);
-        let (node, bridge) = (interface.node, interface.bridge);
+        let (node, is_port) = (interface.node, interface.bridge.is_some());
         self.captures.packet(self.now, by, &packet);
         self.trace.arrival(self.now, node, packet.len, packet.flow);
+        if is_port || packet.to == by || packet.to == IfIndex::NONE {
+            self.process(Origin::Device, Step::Take(by, packet));
+        }
+    }
+
+    /// Takes a packet from an interface: for the bridge that it is a port of, or for its node.
+    pub(super) fn take_from(&mut self, by: IfIndex, packet: PacketRef) {
+        let Interface { node, bridge, .. } = self.interfaces[by.index()];
         match bridge {
             Some(bridge) => self.bridge_in(bridge, by, packet),
-            None if packet.to == by || packet.to == IfIndex::NONE => self.take(node, by, packet),
-            None => {}
+            None => self.take(node, by, packet),
         }
     }
 

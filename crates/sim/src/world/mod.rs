@@ -139,6 +139,7 @@ impl World {
                 Owner::Direction(d) => self.net.run_direction(d),
                 Owner::Air => self.net.run_air(),
                 Owner::Proxy(node) => self.net.run_proxy(node),
+                Owner::Cpu(node) => self.net.run_cpu(node),
                 Owner::Endpoint(e) => self.call(e, |e, cx| e.on_timer(cx)),
             }
             self.settle();

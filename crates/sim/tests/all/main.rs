@@ -9,6 +9,7 @@ mod blockage;
 mod common;
 mod flapping;
 mod multifacet;
+mod processor;
 mod proxy;
 mod returned;
 mod rivals;

@@ -50,7 +50,7 @@ impl Metered {
     }
 }
 
-impl Daemon<'_> {
+impl Daemon {
     /// Writes up what was carried for neighbours, if it is time.
     pub(super) fn on_metered(&mut self, now: Time) {
         if self.parts.metered.as_ref().is_some_and(|m| m.due() <= now) {

@@ -3,6 +3,7 @@
 mod added_rtt;
 mod back;
 mod backhaul;
+mod bunch;
 mod call;
 mod ceiling;
 mod compare;
@@ -11,8 +12,10 @@ mod dual_band;
 mod environments;
 mod failover;
 mod flapping;
+mod fleet;
 mod latency;
 mod memory;
+mod million;
 mod rivals;
 mod short;
 mod sim;
@@ -51,7 +54,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 24] = [
+pub const ALL: [Row; 27] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -207,11 +210,32 @@ pub const ALL: [Row; 24] = [
         run: crowd::run,
     },
     Row {
+        name: "fleet",
+        what: "each part of a fleet killed at each step of a client's life: what is given twice, or lost",
+        by_binary: false,
+        measurements: fleet::measurements,
+        run: fleet::run,
+    },
+    Row {
+        name: "million",
+        what: "a million clients in a fleet's etcd: what a gateway's start, copy and calls cost then",
+        by_binary: false,
+        measurements: million::measurements,
+        run: million::run,
+    },
+    Row {
         name: "backhaul",
         what: "two Wi-Fi links of an access point and a repeater over the sum of each alone, simulated",
         by_binary: true,
         measurements: backhaul::measurements,
         run: backhaul::run,
+    },
+    Row {
+        name: "bunch-gateway",
+        what: "packets that one core of a bunch's gateway puts together, for one home and many",
+        by_binary: false,
+        measurements: bunch::measurements,
+        run: bunch::run,
     },
     Row {
         name: "sim",

@@ -2,6 +2,8 @@
 
 #[path = "street/mod.rs"]
 mod harness;
+#[path = "street/kills.rs"]
+mod kills;
 
 use harness::{Spec, Street};
 use ropewalk_bunch::Time;
@@ -123,6 +125,11 @@ fn upload(seed: u64, home: bool, custody: Custody, grace: Duration) -> End {
     }
     street.run_until(Time::from_secs(90));
     assert_eq!(street.receiver.wrong, 0, "seed {seed}: content");
+    end_of(&street, upload)
+}
+
+/// What became of an upload of so many bytes, when all is over.
+fn end_of(street: &Street, upload: u64) -> End {
     let (sender, receiver) = (&street.sender, &street.receiver);
     let end = upload + 2;
     if receiver.closed {

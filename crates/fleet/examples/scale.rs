@@ -8,8 +8,9 @@
 use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{Etcd, Join, Ledger, Member, StoreAddress};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use std::collections::BTreeSet;
 use std::error::Error;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 fn resident_mb() -> u64 {
@@ -41,8 +42,8 @@ fn come(
             let (id, secret) = (InviteId(bytes(n)), InviteSecret(bytes(n)));
             ledger.invite(&format!("client{n}"), id, &secret).await?;
             // Each takes an address of its own at once, as a gateway whose copy is true does.
-            let taken = || ((first..first + n).map(Ipv4Addr::from).collect(), Vec::new());
-            let claimed = ledger.claim(&pool, taken, &PublicKey(bytes(n)), (id, &secret)).await;
+            let free = |_: &BTreeSet<IpAddr>| Some((Ipv4Addr::from(first + n), None));
+            let claimed = ledger.claim(&pool, free, &PublicKey(bytes(n)), (id, &secret)).await;
             claimed.map_err(|e| std::io::Error::other(e.to_string()))?;
         }
         Ok::<_, ropewalk_fleet::LedgerError>(())

@@ -2,7 +2,7 @@
 //! whether it was done reads again and sees.
 
 use crate::copy::parse;
-use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError, range_end};
+use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError};
 use crate::pool::Pool;
 use crate::quota::Quota;
 use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, is_name};
@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 mod grants;
+mod import;
+mod pages;
 mod usage;
 
 /// How often something is tried anew when another gateway was faster: each time one of them gets
 /// on.
 const TRIES: usize = 64;
-/// Keys of a page when everything is read.
-const PAGE: u32 = 1000;
 
 /// Why the ledger was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -91,16 +91,6 @@ pub struct Claimed {
 pub struct Ledger {
     pub(crate) caller: crate::etcd::Caller,
     pub(crate) keys: Keys,
-}
-
-/// Two sorted lists as one.
-fn merged<A: Ord + Copy>(mut believed: Vec<A>, found: &BTreeSet<A>) -> Vec<A> {
-    for address in found {
-        if let Err(place) = believed.binary_search(address) {
-            believed.insert(place, *address);
-        }
-    }
-    believed
 }
 
 /// It is the record of a client that may come in.
@@ -260,40 +250,32 @@ impl Ledger {
         Err(LedgerError::Contended)
     }
 
-    /// Binds a device to its invite and gives it addresses, or reads what it has. `taken` says
-    /// which addresses are believed to be taken, sorted, once one is needed; what the store says
-    /// counts.
+    /// Binds a device to its invite and gives it addresses, or reads what it has. `free` says which
+    /// addresses are believed to be free, but for those that others turned out to have; what the
+    /// store says counts.
     pub async fn claim(
         &mut self,
         pool: &Pool,
-        taken: impl Fn() -> (Vec<Ipv4Addr>, Vec<Ipv6Addr>),
+        mut free: impl FnMut(&BTreeSet<IpAddr>) -> Option<(Ipv4Addr, Option<Ipv6Addr>)>,
         device: &PublicKey,
         hello: (InviteId, &InviteSecret),
     ) -> Result<Claimed, ClaimError> {
-        let (mut v4, mut v6) = (BTreeSet::new(), BTreeSet::new());
+        let mut tried = BTreeSet::new();
         for _ in 0..TRIES {
             let (name, kv, record) = self.entry_of(device, hello).await?;
             let has = record.ipv4.is_some_and(|a| pool.holds_v4(a)) && pool.holds_v6(record.ipv6);
             if record.key.is_some() && has {
                 return Ok(Claimed { name, record, revision: kv.revision });
             }
-            // What others have taken by now, and what the store has said meanwhile.
-            let believed = taken();
-            let ipv4 = pool.free_v4(&merged(believed.0, &v4)).ok_or(Refusal::PoolFull)?;
-            let ipv6 = pool.free_v6(&merged(believed.1, &v6)).ok_or(Refusal::PoolFull)?;
+            let (ipv4, ipv6) = free(&tried).ok_or(Refusal::PoolFull)?;
             let new = ClientRecord { key: Some(*device), ipv4: Some(ipv4), ipv6, ..record.clone() };
             let (when, then, otherwise) = self.binding(&name, &kv, &record, &new, device);
             let txn = self.caller.txn(&when, &then, &otherwise).await?;
             if txn.succeeded {
                 return Ok(Claimed { name, record: new, revision: txn.revision });
             }
-            for (address, found) in new.addresses().zip(&txn.read) {
-                match (address, found) {
-                    (IpAddr::V4(a), Some(_)) => drop(v4.insert(a)),
-                    (IpAddr::V6(a), Some(_)) => drop(v6.insert(a)),
-                    (_, None) => {}
-                }
-            }
+            let others = new.addresses().zip(&txn.read).filter(|(_, found)| found.is_some());
+            tried.extend(others.map(|(address, _)| address));
         }
         Err(ClaimError::Store(StoreError::Gone("other gateways claim at the same time".into())))
     }
@@ -354,34 +336,9 @@ impl Ledger {
         (when, then, otherwise)
     }
 
-    /// All that there is, with the revision at which it was so.
-    pub(crate) async fn everything(&mut self) -> Result<(Vec<KeyValue>, i64), StoreError> {
-        self.all_of(self.keys.0.clone()).await
-    }
-
-    /// All keys with this prefix, which ends in a slash.
-    pub(crate) async fn all_of(&mut self, prefix: String) -> Result<(Vec<KeyValue>, i64), StoreError> {
-        let end = range_end(&prefix);
-        let (mut all, mut from, mut at) = (Vec::new(), prefix.into_bytes(), 0);
-        loop {
-            let page = self.caller.page(&from, &end, PAGE, at).await?;
-            if at == 0 {
-                at = page.revision;
-            }
-            from = page.last;
-            from.push(0);
-            let more = page.more && !page.keys.is_empty();
-            all.extend(page.keys);
-            if !more {
-                return Ok((all, at));
-            }
-        }
-    }
-
     /// What the store says now, for commands.
     pub async fn read(&mut self) -> Result<crate::Copy, LedgerError> {
-        let (all, revision) = self.everything().await?;
-        Ok(crate::Copy::of(&self.keys, &all, revision))
+        Ok(self.copy_once().await?)
     }
 
     /// Forgets the history before what this or another gateway noted at the last call, so that
@@ -455,7 +412,22 @@ impl Ledger {
         Ok(self.caller.txn(&[], &then, &[]).await?.revision)
     }
 
-    /// The same where nobody serves them, or this gateway by an older record. `None` if another
+    /// The same where nobody serves any of them. `None` if somebody does.
+    pub(crate) async fn serve_unserved(
+        &mut self,
+        who: &[(String, Serving)],
+        lease: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let key = |client: &str| self.keys.serving(client);
+        let when: Vec<Compare> = who.iter().map(|(client, _)| Compare::Absent(key(client))).collect();
+        let put =
+            |(client, serving): &(String, Serving)| Op::Put { key: key(client), value: json(serving), lease };
+        let then: Vec<Op> = who.iter().map(put).collect();
+        let txn = self.caller.txn(&when, &then, &[]).await?;
+        Ok(txn.succeeded.then_some(txn.revision))
+    }
+
+    /// The same for one that nobody serves, or this gateway by an older record. `None` if another
     /// does.
     pub(crate) async fn serve_on(
         &mut self,

@@ -19,6 +19,7 @@ mod overview;
 pub mod pool;
 mod quota;
 mod record;
+mod runs;
 
 pub use address::{AddressError, StoreAddress};
 pub use copy::{Copy, Decision};
@@ -31,6 +32,7 @@ pub use member::{
 pub use overview::Standing;
 pub use quota::{Account, Metered, Period, Quota, today};
 pub use record::{ClientRecord, GatewayRecord, Serving, Usage};
+pub use runs::Runs;
 
 /// Does one thing with the store, for commands: on this thread, until it is done.
 ///

@@ -30,10 +30,11 @@ impl Ledger {
     /// # Errors
     /// The store cannot be read.
     pub async fn overview(&mut self) -> Result<Vec<Standing>, LedgerError> {
-        let (gateways, revision) = self.all_of(self.keys.gateway("")).await?;
+        let (gateways, _) = self.all_of(self.keys.gateway("")).await?;
         let (sums, _) = self.all_of(self.keys.sum("")).await?;
         let leases: Vec<(String, i64)> = gateways.iter().map(|kv| (kv.key.clone(), kv.lease)).collect();
-        let copy = Copy::of(&self.keys, &gateways, revision);
+        let mut copy = Copy::default();
+        gateways.iter().for_each(|kv| copy.take(&self.keys, kv));
         let mut sums = self.by_gateway(&sums);
         if copy.gateways().any(|(name, _)| !sums.contains_key(name)) {
             sums = self.count().await?;
@@ -68,16 +69,10 @@ impl Ledger {
 
     /// The same, counted one by one.
     async fn count(&mut self) -> Result<BTreeMap<String, Sum>, LedgerError> {
-        let (serving, revision) = self.all_of(self.keys.serving("")).await?;
-        let (used, _) = self.all_of(format!("{}usage/", self.keys.0)).await?;
-        let copy = Copy::of(&self.keys, &[serving, used].concat(), revision);
-        let mut sums = BTreeMap::<String, Sum>::new();
-        for (gateway, clients) in copy.served() {
-            sums.entry(gateway.to_owned()).or_default().clients = clients;
+        let (mut copy, keys) = (Copy::default(), self.keys.clone());
+        for prefix in [keys.serving(""), format!("{}usage/", keys.0)] {
+            self.each(&prefix, 0, |kv| copy.take(&keys, &kv)).await?;
         }
-        for (_, gateway, usage) in copy.usage() {
-            sums.entry(gateway.to_owned()).or_default().used.add(usage);
-        }
-        Ok(sums)
+        Ok(copy.sums().clone())
     }
 }

@@ -4,9 +4,6 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use ropewalk_session::Inner;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// How many addresses of a pool are looked at: an IPv6 network has more than anybody could hand out.
-const LOOK_AT: usize = 1 << 20;
-
 /// The networks inside the bond, with the gateway's own address in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
@@ -68,17 +65,25 @@ impl Pool {
         all.join(" ")
     }
 
-    /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free. `taken` is sorted.
-    pub fn free_v4(&self, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+    /// A free IPv4 address; the unspecified one if this pool has no IPv4, `None` if none is free.
+    /// `next` says which number from a given one on nobody has; `turn` is where to begin to look,
+    /// and 0 finds the lowest.
+    pub fn free_v4(&self, turn: u128, next: impl Fn(u128) -> Option<u128>) -> Option<Ipv4Addr> {
         let Some(net) = self.v4 else { return Some(Ipv4Addr::UNSPECIFIED) };
-        first_free(net.hosts(), net.addr(), taken)
+        let (first, last) = (u32::from(net.network()), u32::from(net.broadcast()));
+        // Two addresses are two hosts (RFC 3021).
+        let edge = u32::from(net.prefix_len() < 31);
+        let hosts = (u128::from(first + edge), u128::from(last - edge));
+        let free = free(hosts, u128::from(u32::from(net.addr())), turn, next)?;
+        u32::try_from(free).ok().map(Ipv4Addr::from)
     }
 
-    /// A free IPv6 address; `Some(None)` if this pool has no IPv6, `None` if none is free. `taken` is sorted.
-    pub fn free_v6(&self, taken: &[Ipv6Addr]) -> Option<Option<Ipv6Addr>> {
+    /// A free IPv6 address, found in the same way; `Some(None)` if this pool has no IPv6.
+    pub fn free_v6(&self, turn: u128, next: impl Fn(u128) -> Option<u128>) -> Option<Option<Ipv6Addr>> {
         let Some(net) = self.v6 else { return Some(None) };
         // The first is the routers' anycast address (RFC 4291 §2.6.1).
-        first_free(net.hosts().skip(1), net.addr(), taken).map(Some)
+        let hosts = (u128::from(net.network()).saturating_add(1), u128::from(net.broadcast()));
+        free(hosts, u128::from(net.addr()), turn, next).map(|free| Some(Ipv6Addr::from(free)))
     }
 
     /// Whether an address given out earlier still belongs to the pool.
@@ -113,13 +118,19 @@ impl Pool {
     }
 }
 
-/// The first host that is neither `own` nor among the `taken`. Hosts and taken ones are both in order, so one walk along both finds it.
-fn first_free<A: Ord + Copy>(hosts: impl Iterator<Item = A>, own: A, taken: &[A]) -> Option<A> {
-    let mut taken = taken.iter().peekable();
-    hosts.take(LOOK_AT).find(|host| {
-        while taken.next_if(|t| *t < host).is_some() {}
-        *host != own && taken.peek() != Some(&host)
-    })
+/// The first free number of these but `own`, from the place `turn` on, or else from the first on.
+fn free(
+    (first, last): (u128, u128),
+    own: u128,
+    turn: u128,
+    next: impl Fn(u128) -> Option<u128>,
+) -> Option<u128> {
+    let start = first + turn % (last - first).saturating_add(1);
+    let from = |n: u128| match next(n) {
+        Some(found) if found == own => next(own.checked_add(1)?),
+        found => found,
+    };
+    [start, first].into_iter().find_map(|place| from(place).filter(|found| *found <= last))
 }
 
 fn check(address: &IpNet) -> Result<(), PoolError> {
@@ -138,6 +149,7 @@ fn check(address: &IpNet) -> Result<(), PoolError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Runs;
 
     fn pool(text: &[&str]) -> Result<Pool, PoolError> {
         Pool::new(&text.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>())
@@ -146,25 +158,44 @@ mod tests {
     #[test]
     fn addresses_are_given_out_until_there_are_none() {
         let pool = pool(&["10.77.0.1/29", "fd77::1/64"]).unwrap();
-        let mut taken = Vec::new();
-        while let Some(a) = pool.free_v4(&taken) {
-            assert!(pool.holds_v4(a) && !taken.contains(&a));
-            taken.push(a);
-            taken.sort_unstable();
+        let number = |a: Ipv4Addr| u128::from(u32::from(a));
+        let mut taken = Runs::default();
+        let mut count = 0;
+        while let Some(a) = pool.free_v4(count * 5, |n| taken.next_free(n)) {
+            assert!(pool.holds_v4(a) && !taken.contains(number(a)));
+            taken.insert(number(a));
+            count += 1;
         }
-        assert_eq!(taken.len(), 5);
-        assert_eq!(pool.free_v4(&[taken[0], taken[1], taken[3]]), Some(taken[2]));
-        assert!(!pool.holds_v4(Ipv4Addr::new(10, 77, 0, 1)));
-        assert_eq!(pool.free_v6(&[]).unwrap().unwrap(), "fd77::2".parse::<Ipv6Addr>().unwrap());
+        assert_eq!(count, 5);
+        let third = Ipv4Addr::new(10, 77, 0, 4);
+        taken.remove(number(third));
+        for turn in [0, 1, 4, u128::MAX] {
+            assert_eq!(pool.free_v4(turn, |n| taken.next_free(n)), Some(third), "{turn}");
+        }
+        assert_eq!(pool.free_v4(0, Some), Some(Ipv4Addr::new(10, 77, 0, 2)), "the lowest");
+        assert_eq!(pool.free_v6(0, Some).unwrap().unwrap(), "fd77::2".parse::<Ipv6Addr>().unwrap());
+        let far = pool.free_v6(7 << 32, Some).unwrap().unwrap();
+        assert_eq!(far, "fd77::7:0:1".parse::<Ipv6Addr>().unwrap(), "no walk leads there");
+    }
+
+    #[test]
+    fn small_and_whole_networks_have_their_hosts() {
+        let two = pool(&["10.0.0.0/31"]).unwrap();
+        assert_eq!(two.free_v4(0, Some), Some(Ipv4Addr::new(10, 0, 0, 1)));
+        let edge = pool(&["255.255.255.1/24"]).unwrap();
+        assert_eq!(edge.free_v4(252, Some), Some(Ipv4Addr::new(255, 255, 255, 253)));
+        assert_eq!(edge.free_v4(0, |n| Runs::from_iter(0xffff_ff00..0x1_0000_0000).next_free(n)), None);
+        let all = pool(&["fd77::1/0"]).unwrap();
+        assert_eq!(all.free_v6(0, Some), Some(Some(Ipv6Addr::LOCALHOST)));
     }
 
     #[test]
     fn either_kind_may_be_missing() {
         let six = pool(&["fd77::1/64"]).unwrap();
-        assert_eq!(six.free_v4(&[]), Some(Ipv4Addr::UNSPECIFIED));
+        assert_eq!(six.free_v4(0, Some), Some(Ipv4Addr::UNSPECIFIED));
         assert_eq!(six.inner_v4(Ipv4Addr::UNSPECIFIED).prefix, 0);
         let four = pool(&["10.77.0.1/24"]).unwrap();
-        assert_eq!(four.free_v6(&[]), Some(None));
+        assert_eq!(four.free_v6(0, Some), Some(None));
         assert!(four.holds_v6(None) && !four.holds_v6(Some(Ipv6Addr::LOCALHOST)));
     }
 

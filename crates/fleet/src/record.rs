@@ -102,6 +102,11 @@ impl Usage {
         self.from_client = self.from_client.saturating_add(more.from_client);
         self.to_client = self.to_client.saturating_add(more.to_client);
     }
+
+    pub(crate) fn take(&mut self, less: Usage) {
+        self.from_client = self.from_client.saturating_sub(less.from_client);
+        self.to_client = self.to_client.saturating_sub(less.to_client);
+    }
 }
 
 /// What a gateway has of its clients in all, so that whoever watches need not read each of them.
@@ -181,6 +186,13 @@ impl Keys {
     }
     pub(crate) fn grants(&self) -> String {
         format!("{}grants", self.0)
+    }
+
+    /// Where what a copy keeps begins. Who has which invite, device and address the clients' own
+    /// records say, too.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        let kinds = ["client/", "gateway/", "serving/", "usage/", "quota/", "grant/", "exit/"];
+        [self.fleet_key()].into_iter().chain(kinds.map(|kind| format!("{}{kind}", self.0))).collect()
     }
 
     /// What `key` is about, as far as a copy keeps it.
@@ -293,6 +305,10 @@ mod tests {
             "/x/exit/a b",
         ] {
             assert_eq!(keys.about(odd), About::Odd, "{odd}");
+        }
+        let kept = keys.kept();
+        for odd in ["/x/client/a b", "/x/exit/"] {
+            assert!(kept.iter().any(|prefix| odd.starts_with(prefix)), "{odd} is said to be odd");
         }
         assert!(is_name("alice-1.x_y") && !is_name("a/b") && !is_name("") && !is_name(&"a".repeat(65)));
     }

@@ -8,11 +8,11 @@ use common::{Cluster, has_etcd};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use ropewalk_fleet::ClaimError;
 use ropewalk_fleet::pool::Pool;
+use ropewalk_fleet::{ClaimError, Copy};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -88,8 +88,9 @@ fn gateway(cluster: &Cluster, g: u8, clock: Instant, ready: &Barrier) -> Vec<Rec
             let outcome = loop {
                 let hello = secret(invite);
                 // It believes that nothing is taken, so that it meets the others.
-                match ledger.claim(&pool(), Default::default, &device, (InviteId([invite; 16]), &hello)).await
-                {
+                let nothing = Copy::default();
+                let free = |tried: &BTreeSet<IpAddr>| nothing.free(&pool(), 0, |a| tried.contains(&a));
+                match ledger.claim(&pool(), free, &device, (InviteId([invite; 16]), &hello)).await {
                     Ok(claimed) => break Ok(claimed.record.ipv4.unwrap()),
                     Err(ClaimError::Refused(refusal)) => break Err(refusal),
                     Err(ClaimError::Store(error)) => assert!(Instant::now() < until, "{error}"),

@@ -83,6 +83,9 @@ pub enum LabError {
     /// No simulated radios.
     #[error(transparent)]
     Hwsim(#[from] ropewalk_net::hwsim::HwsimError),
+    /// The kernel marks nothing.
+    #[error(transparent)]
+    Marks(#[from] ropewalk_kern::KernError),
     /// What nl80211 refuses.
     #[error(transparent)]
     Wifi(#[from] ropewalk_net::wifi::WifiError),

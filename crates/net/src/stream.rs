@@ -70,6 +70,15 @@ pub fn set_background(stream: &impl AsFd, on: bool) -> io::Result<()> {
     Ok(set_int(&stream.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
 }
 
+/// Has the next read acknowledged by what is sent after it, or 40 ms later. Linux often goes back to
+/// acknowledging small reads at once, so this is asked for before each.
+///
+/// # Errors
+/// The stream is gone.
+pub fn delay_acknowledgement(stream: &TcpStream) -> io::Result<()> {
+    Ok(sockopt::set_tcp_quickack(stream, false)?)
+}
+
 /// Makes the end of the stream a reset: what waits in it is of no use any more.
 pub fn abort(stream: TcpStream) {
     // A plain close is as good an end where this fails.

@@ -14,8 +14,8 @@ use std::time::Duration;
 use common::{Netns, State, cable, eventually, root};
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
-    DeviceConfig, Journal, MARK, Routes, SetupError, cleanup_stale, configure, forwarding, guard,
-    remove_address, reverse_path,
+    DeviceConfig, Grants, Journal, Limit, MARK, Routes, SetupError, TableWatch, cleanup_stale, configure,
+    forwarding, grant, guard, keep_tables, remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
@@ -404,6 +404,45 @@ fn neighbours_do_not_reach_the_address_inside() {
     assert!(!reached("10.77.0.9"));
     client.inside(|| journal.restore().unwrap());
     assert_eq!(client.run("nft", "list ruleset"), "");
+}
+
+/// Whoever flushes the firewall is heard, and what was in force last is again.
+#[test]
+fn tables_that_others_flush_are_put_back() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _tun = bond(client);
+    let list = || client.run("nft", "list ruleset");
+    let (mut journal, mut watch) =
+        client.inside(|| (Journal::open(&world.state).unwrap().0, TableWatch::new().unwrap()));
+    let networks = ["10.77.0.0/24".parse().unwrap()];
+    let limits = |bps| vec![Limit { networks: networks.to_vec(), down_bps: None, up_bps: Some(bps) }];
+    let grants = |bps| Grants { device: "rw0".into(), limits: limits(bps), ..Grants::default() };
+    client.inside(|| {
+        guard(&mut journal, "rw0", vec!["10.77.0.2".parse().unwrap()]).unwrap();
+        grant(&mut journal, &grants(1_000_000), &networks).unwrap();
+        grant(&mut journal, &grants(2_000_000), &networks).unwrap();
+    });
+    let before = list();
+    assert!(before.contains("250000 bytes/second"), "{before}");
+    // What this bond did itself is an event as well, and nothing is gone.
+    assert!(watch.take_events().unwrap() && !watch.take_events().unwrap());
+    assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 0);
+    client.run("nft", "add table inet other");
+    assert!(!watch.take_events().unwrap(), "another's table");
+    client.run("nft", "flush ruleset");
+    assert!(watch.take_events().unwrap() && list().is_empty());
+    assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 2);
+    assert_eq!(list(), before);
+    assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 0);
+    // One of them, while another stays.
+    client.run("nft", "delete table inet ropewalk-rw0-guard");
+    assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 1);
+    client.inside(|| journal.restore().unwrap());
+    assert_eq!(list(), "");
 }
 
 /// Another address of the same network, and one of another.

@@ -15,6 +15,7 @@
 //! | `mark` | which arriving packets get a mark (ECN) |
 //! | `response` | whether a sender answers marks |
 //! | `priority` | which subflows rest as backups (MP_PRIO) |
+//! | `steer` | marks and priorities of a connection's subflows, together |
 //! | `slots` | how long the radio stays on each channel |
 //! | `handover` | when a client of one access point moves: what the others are held against |
 //!
@@ -33,3 +34,4 @@ pub mod priority;
 pub mod rate;
 pub mod response;
 pub mod slots;
+pub mod steer;

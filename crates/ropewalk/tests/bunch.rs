@@ -13,9 +13,13 @@
 mod accounts;
 #[path = "bunch/air.rs"]
 mod air;
+#[path = "bunch/cap.rs"]
+mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;
+#[path = "bunch/udp.rs"]
+mod udp;
 
 use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;
@@ -468,6 +472,16 @@ fn nobody_behind_the_gateway_connects_to_a_home() {
     let own = || net.gateway.run(|| TcpStream::connect_timeout(&to, SOON)).unwrap().unwrap_err();
     let refused = [ErrorKind::HostUnreachable, ErrorKind::PermissionDenied];
     assert!(refused.contains(&own().kind()), "nor does the gateway's machine itself: {:?}", own());
+    // Somebody flushes both machines' firewalls.
+    for machine in [&net.gateway, &net.aps[0]] {
+        let tables = || machine.shell("nft list tables").unwrap();
+        let before = tables();
+        assert!(before.contains("ropewalk-bunch0"), "{before}");
+        machine.shell("nft flush ruleset").unwrap();
+        eventually("the tables are back", || tables() == before);
+    }
+    assert_eq!(connect().kind(), ErrorKind::HostUnreachable, "the gateway says no again");
+    assert!(net.upload(200_000).ends(), "the home's connections are taken again");
     // The null case: without the rules a connection is carried to the home, where nobody answers.
     for chain in ["forward", "output"] {
         net.gateway.shell(&format!("nft flush chain inet ropewalk-bunch0 {chain}")).unwrap();

@@ -10,7 +10,7 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use common::{BINARY, SOON, States, eventually, note, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Process, Topology};
 
 const GATEWAY: &str = "10.9.9.9";
@@ -234,15 +234,7 @@ fn hooks_hear_of_paths_and_the_connection() {
     }
     let net = net("hooks");
     let _gateway = net.serve();
-    let (token, state, hooks, log) =
-        (net.invite(), net.states.of("client"), net.states.of("hooks"), net.states.of("log"));
-    std::fs::create_dir(&hooks).unwrap();
-    let program = format!("{hooks}/note");
-    let text = format!("#!/bin/sh\nenv | grep ^ROPEWALK_ | sort | tr '\\n' ' ' >>{log}\necho >>{log}\n");
-    std::fs::write(&program, text).unwrap();
-    for path in [&hooks, &program] {
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    }
+    let (token, state, (hooks, log)) = (net.invite(), net.states.of("client"), note(&net.states));
     let args = ["up", "--token-file", &token, "--state", &state, "--tun", "rw0", "--hooks", &hooks];
     let mut client = net.client.start(BINARY, args).unwrap();
     client.wait_for_line("connected", SOON).unwrap();

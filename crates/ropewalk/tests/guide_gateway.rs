@@ -4,7 +4,7 @@
 mod common;
 
 use common::page::{commands, text};
-use common::{BINARY, SOON, States, eventually, invite, lab, root, serve, up};
+use common::{BINARY, SOON, States, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 
 const PAGE: &str = "gateway.md";
@@ -40,11 +40,13 @@ fn each_way_to_serve_starts_a_gateway() {
         return;
     }
     let (lab, states) = (machine(), States::new("guide-serve"));
+    let (hooks, _) = note(&states);
     let all = commands(PAGE);
     let lines: Vec<_> = all.iter().filter_map(|c| c.strip_prefix("ropewalk serve ")).collect();
     assert!(lines.len() >= 3, "{lines:?}");
     for (number, line) in lines.into_iter().enumerate() {
-        let line = line.replace("DIR", &states.of(&format!("gateway-{number}")));
+        let state = states.of(&format!("gateway-{number}"));
+        let line = line.replace("DIR", &state).replace("/etc/ropewalk/hooks", &hooks);
         let mut gateway = lab.gateway.start(BINARY, ["serve"].into_iter().chain(line.split(' '))).unwrap();
         gateway.wait_for_line("gateway ready", SOON).unwrap_or_else(|e| panic!("{line}: {e}"));
         gateway.stop();

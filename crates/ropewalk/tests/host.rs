@@ -223,6 +223,13 @@ fn a_kill_switch_stays_until_the_client_is_told_to_stop() {
     // What goes by another way than the bond does not go.
     let aside = net.client.shell("ip route add 192.0.2.0/24 via 10.1.1.2 dev wan1");
     assert!(aside.is_ok() && !reaches(&net.client, WORLD) && !reaches(&net.client, "10.1.1.2"));
+    // Also once somebody has flushed the firewall.
+    let tables = || net.client.shell("nft list tables").unwrap();
+    let before = tables();
+    assert!(before.contains("kill-switch") && before.contains("guard"), "{before}");
+    net.client.shell("nft flush ruleset").unwrap();
+    eventually("the tables are back", || tables() == before);
+    assert!(!reaches(&net.client, WORLD) && !reaches(&net.client, "10.1.1.2"));
     net.client.ip(&["route del 192.0.2.0/24"]).unwrap();
     client.kill();
     client.wait(SOON).unwrap();

@@ -224,6 +224,23 @@ fn a_long_packet_that_no_longer_passes_is_cut_while_short_ones_do() {
 }
 
 #[test]
+fn rules_that_others_take_away_are_back_and_connections_go_through_the_proxy_again() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-rules");
+    let mut proxy = net.start("split");
+    let before = net.rules();
+    // As a restart of systemd-networkd does.
+    let gone = "ip rule del priority 29200; ip rule del priority 29202; ip -6 rule del priority 29201";
+    net.router.shell(gone).unwrap();
+    eventually("the rules are back", || net.rules() == before);
+    both_ways(&net, SERVERS[0]);
+    proxy.stop();
+    assert!(!net.rules().contains("2920"), "{}", net.rules());
+}
+
+#[test]
 fn multipath_tcp_is_left_alone() {
     if !root() {
         return;

@@ -4,7 +4,7 @@ mod common;
 
 use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
 use common::backhaul::{Site, eventually, pings};
-use common::{BINARY, SOON, root};
+use common::{BINARY, SOON, note, root};
 use ropewalk_lab::{Iperf, Process};
 
 fn ends_with(process: &mut Process, code: i32, words: &str) {
@@ -101,6 +101,29 @@ fn a_source_that_does_not_lie_behind_the_repeater_is_dropped() {
         .unwrap();
     assert!(!pings(&site.client, SERVER));
     assert!(site.json("ap")["drops"]["inner"].as_u64().unwrap() >= before + 10);
+}
+
+#[test]
+fn programs_hear_of_the_other_end_at_both() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("backhaul-hooks", [20.0, 20.0]);
+    addresses(&site);
+    let (hooks, log) = note(&site.states);
+    let with = |keys: &str| format!("{keys}\nhooks = \"{hooks}\"");
+    let file = site.file("ap", &with(AP), BEHIND);
+    let mut ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    let mut repeater = site.start_repeater(&site.file("repeater", &with(REPEATER), ""), &[&token]);
+    let hears = |words: &str| {
+        eventually(words, || std::fs::read_to_string(&log).is_ok_and(|text| text.contains(words)));
+    };
+    hears("ROPEWALK_CLIENT=attic ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-connected");
+    hears("ROPEWALK_EVENT=path-up ROPEWALK_INTERFACE=wlan1");
+    repeater.stop();
+    hears("ROPEWALK_CLIENT=attic ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-disconnected");
+    ap.stop();
 }
 
 #[test]

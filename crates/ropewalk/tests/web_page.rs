@@ -269,6 +269,7 @@ fn a_gateway_as_it_is_seen() {
     browser.wait_for("document.querySelector('#flows-table tbody tr th .value')?.textContent === 'alice'");
     is_accessible_everywhere(&mut browser, "the page of a gateway");
     views::what_is_granted(&mut browser, &states);
+    views::groups_and_exits(&mut browser, &states);
 
     // Whoever is revoked is asked about first, and is out.
     flow.ends_whole();

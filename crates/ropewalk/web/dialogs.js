@@ -158,6 +158,15 @@ export function changeClient(name, quota, limit, after) {
   });
 }
 
+// Asks for something that is granted, or to take it; the page hears of it.
+async function grant(what, done, after) {
+  const told = await change({ do: "grant", change: what }, done);
+  return () => {
+    told();
+    after();
+  };
+}
+
 // A port of the gateway that leads to a client.
 export function forwardPort(names, after) {
   const client = make("select", {}, ...names.map((n) => make("option", { value: n }, n)));
@@ -176,23 +185,68 @@ export function forwardPort(names, after) {
   ];
   dialog("Forward a port", content, "Forward", async () => {
     const forward = { client: client.value, protocol: protocol.chosen(), port: Number(port.value), to: Number(to.value || port.value), masquerade: masquerade.checked };
-    const told = await change({ do: "grant", change: { "forward-add": forward } }, "The port is forwarded");
+    return grant({ "forward-add": forward }, "The port is forwarded", after);
+  });
+}
+
+// Clients to choose members of a group from.
+function choose(names, chosen) {
+  const boxes = names.map((n) => make("input", { type: "checkbox", value: n, checked: chosen.includes(n) }));
+  const options = boxes.map((box) => make("label", { class: "option" }, box, make("span", {}, box.value)));
+  const set = make("fieldset", { class: "many" }, make("legend", {}, "Members"), ...options);
+  return { set, chosen: () => boxes.filter((box) => box.checked).map((box) => box.value) };
+}
+
+export function makeGroup(names, after) {
+  const group = text("home", "", true);
+  const { set, chosen } = choose(names, []);
+  const hint = "letters, digits, \u201c-\u201d, \u201c_\u201d and \u201c.\u201d; of a group that is there the chosen clients become members";
+  dialog("Make a group", [make("p", {}, "Members reach each other, and no other client."), field("Name", group, hint), set], "Make", () =>
+    grant({ "group-add": { group: group.value.trim(), clients: chosen() } }, "The group is made", after));
+}
+
+// The members of a group. Only what is another than before is asked for.
+export function changeGroup(group, members, names, after) {
+  const { set, chosen } = choose([...new Set([...names, ...members])].sort(), members);
+  let before = members;
+  dialog(`Group ${group}`, [set], "Save", async () => {
+    const wanted = chosen();
+    const [come, go] = [wanted.filter((n) => !before.includes(n)), before.filter((n) => !wanted.includes(n))];
+    if (!wanted.length) throw new Error("A group has one member at least: \u201cRemove\u201d beside it ends the group.");
+    const told = [];
+    if (come.length) told.push((await act({ do: "grant", change: { "group-add": { group, clients: come } } })).said);
+    before = [...before, ...come];
+    if (go.length) told.push((await act({ do: "grant", change: { "group-remove": { group, clients: go } } })).said);
+    before = wanted;
     return () => {
-      told();
+      say(told.join("; ") || "Nothing was changed.");
       after();
     };
   });
 }
 
+// An interface of the gateway by which a client, or a group, leaves.
+export function giveExit(names, groups, after) {
+  const part = (label, kind, all) => (all.length ? make("optgroup", { label }, ...all.map((n) => make("option", { value: `${kind} ${n}` }, n))) : null);
+  const whose = make("select", {}, part("Clients", "client", names), part("Groups", "group", groups));
+  const by = text("wan2", "", true);
+  const global6 = make("input", { type: "checkbox" });
+  const untranslated = "Leave the global IPv6 addresses as they are: only where that network is routed to the gateway by this interface";
+  const content = [
+    field("Who leaves by it", whose, "a client\u2019s own exit goes before its group\u2019s"),
+    field("Interface of the gateway", by, "what leaves by another interface now ends"),
+    make("label", { class: "option" }, global6, make("span", {}, untranslated)),
+  ];
+  dialog("Give an exit", content, "Give", () => {
+    const [kind, name] = whose.value.split(" ");
+    const exit = { interface: by.value.trim(), global6: global6.checked };
+    return grant({ "exit-set": { whose: { [kind]: name }, exit } }, "The exit is given", after);
+  });
+}
+
 // Takes something away that was granted.
 export function withdraw(title, words, what, after) {
-  dialog(title, [make("p", {}, words)], "Remove", async () => {
-    const told = await change({ do: "grant", change: what }, "It is removed");
-    return () => {
-      told();
-      after();
-    };
-  });
+  dialog(title, [make("p", {}, words)], "Remove", () => grant(what, "It is removed", after));
 }
 
 const INVITED = {

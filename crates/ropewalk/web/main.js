@@ -2,7 +2,7 @@
 
 import { get, listen, open } from "./api.js";
 import { BROUGHT, Charts, COLOURS, PATHS, SENT, WALK } from "./charts.js";
-import { addPath, changeClient, changePath, forwardPort, invite, revoke, withdraw } from "./dialogs.js";
+import { addPath, changeClient, changeGroup, changePath, forwardPort, giveExit, invite, makeGroup, revoke, withdraw } from "./dialogs.js";
 import { $, Table, make, setText, show } from "./dom.js";
 import { bits, bytes, clock, dbm, ms, percent, quota, time, us } from "./format.js";
 import { showBunch } from "./bunch.js";
@@ -96,6 +96,8 @@ function clientRows() {
   })));
 }
 
+const names = () => clientRows().map((r) => r.name).sort();
+
 function clientColumns(rows) {
   const change = (row) => changeClient(row.name, row.quota, page.grants?.limits[row.name], learnClients);
   const buttons = (row, now) => [
@@ -117,7 +119,7 @@ function clientColumns(rows) {
   ];
 }
 
-// All that is granted, one line each. Groups and exits are changed on the command line only.
+// All that is granted, one line each.
 function grantRows({ forwards, limits, groups, exits }) {
   const rows = forwards.map((f) => {
     const [what, name] = [`${f.protocol} port ${f.port}`, `forward ${f.protocol} ${f.port}`];
@@ -131,30 +133,38 @@ function grantRows({ forwards, limits, groups, exits }) {
     rows.push({ key: `cap ${client}`, what: "cap", whose: client, how: `down ${l.down ?? "no cap"}, up ${l.up ?? "no cap"}`, remove });
   }
   for (const [group, members] of Object.entries(groups)) {
-    rows.push({ key: `group ${group}`, what: `group ${group}`, whose: members.join(", "), how: "reach each other" });
+    const words = "Its members reach each other no more. An exit of the group ends with it.";
+    const remove = { title: `Remove group ${group}?`, words, what: { "group-remove": { group, clients: [] } } };
+    rows.push({ key: `group ${group}`, what: `group ${group}`, whose: members.join(", "), how: "reach each other", remove, group, members });
   }
-  const exit = (kind) => ([name, e]) => ({ key: `exit ${kind}${name}`, what: "exit", whose: `${kind}${name}`, how: `leaves by ${e.interface}${e.global6 ? ", IPv6 untranslated" : ""}` });
-  rows.push(...Object.entries(exits?.clients ?? {}).map(exit("")), ...Object.entries(exits?.groups ?? {}).map(exit("group ")));
+  const exit = (kind) => ([name, e]) => {
+    const whose = kind === "group" ? `group ${name}` : name;
+    const words = `What ${whose} sends leaves as the gateway\u2019s own does; open connections end.`;
+    const remove = { title: `Remove the exit of ${whose}?`, words, what: { "exit-remove": { whose: { [kind]: name } } } };
+    return { key: `exit ${whose}`, what: "exit", whose, how: `leaves by ${e.interface}${e.global6 ? ", IPv6 untranslated" : ""}`, remove };
+  };
+  rows.push(...Object.entries(exits?.clients ?? {}).map(exit("client")), ...Object.entries(exits?.groups ?? {}).map(exit("group")));
   return rows;
 }
 
 function showGrants() {
   show($("grants"), grants() && page.grants);
   if (!grants() || !page.grants) return;
-  const remove = (row) => [
-    row.remove && make("button", { type: "button", "aria-label": row.remove.title.replace("?", ""), onClick: () => withdraw(row.remove.title, row.remove.words, row.remove.what, learnClients) }, "Remove\u2026"),
+  const actions = (row, now) => [
+    row.group && make("button", { type: "button", "aria-label": `Change group ${row.group}`, onClick: () => changeGroup(now().group, now().members, names(), learnClients) }, "Change\u2026"),
+    make("button", { type: "button", "aria-label": row.remove.title.replace("?", ""), onClick: () => withdraw(row.remove.title, row.remove.words, row.remove.what, learnClients) }, "Remove\u2026"),
   ].filter(Boolean);
   const columns = [
     { title: "what", text: (r) => r.what },
     { title: "whose", text: (r) => r.whose },
     { title: "how", text: (r) => r.how },
-    { label: "actions", action: remove },
+    { label: "actions", action: actions },
   ];
   const rows = grantRows(page.grants);
   table("grants-table", "Granted", columns, rows);
   show($("grants-table"), rows.length > 0);
   setText($("grants-line"), rows.length ? "" : "Nothing: no port is forwarded, no client has a cap, clients do not reach each other.");
-  $("forward").disabled = !clientRows().length;
+  for (const button of $("grants").querySelectorAll(".actions button")) button.disabled = !names().length;
 }
 
 function flowColumns() {
@@ -370,7 +380,9 @@ async function start() {
   }
   $("add-path").addEventListener("click", addPath);
   for (const id of ["invite", "invite-member"]) $(id).addEventListener("click", () => invite(page.view.role, learnClients));
-  $("forward").addEventListener("click", () => forwardPort(clientRows().map((r) => r.name).sort(), learnClients));
+  $("forward").addEventListener("click", () => forwardPort(names(), learnClients));
+  $("group").addEventListener("click", () => makeGroup(names(), learnClients));
+  $("exit").addEventListener("click", () => giveExit(names(), Object.keys(page.grants?.groups ?? {}), learnClients));
   setInterval(() => !document.hidden && learnClients(), GRANTS_EVERY);
   $("flows-toggle").addEventListener("click", () => {
     const shown = $("flows-list").hidden;

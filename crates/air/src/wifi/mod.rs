@@ -13,6 +13,7 @@
 //! | [`interferer`] | energy that is no frame |
 //! | [`monitor`] | captured frames as bytes |
 //! | [`abstract_medium`], [`slot_overlap`] | models without 802.11, as papers made them |
+//! | [`weighted`] | radios on abstract media, one for each channel |
 //! | `medium` | who hears what, and whether it is understood: power, carrier sense, capture |
 //! | `mac` | who sends what when: backoff, exchanges, aggregates, queues |
 //! | `timers` | what happens next |
@@ -39,6 +40,7 @@ pub mod rate;
 pub mod slot_overlap;
 mod spec;
 mod timers;
+pub mod weighted;
 
 pub use air::{Air, MAX_PACKET_BYTES};
 pub use api::{

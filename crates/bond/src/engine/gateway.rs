@@ -255,6 +255,12 @@ impl Engine {
         self.event(Event::ClientDown { client, why: "it acknowledged what was never sent" });
     }
 
+    /// Gateway: a client's addresses inside, while it has a session.
+    pub fn inside_of(&self, client: &PublicKey) -> Vec<IpAddr> {
+        let peers = self.peers_of(client).filter_map(|id| self.peers.get(&id));
+        peers.filter(|p| p.session.is_confirmed()).flat_map(|p| p.inside.client()).copied().collect()
+    }
+
     /// Gateway: a client's right to be here ends now. It is told why.
     pub fn revoke(&mut self, client: &PublicKey) {
         self.end_sessions(client, Refusal::Revoked.code(), "revoked");

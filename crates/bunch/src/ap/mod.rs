@@ -9,11 +9,14 @@
 //! A copy is forgotten when the gateway says that the receiver has acknowledged it, and for no other
 //! reason. What there is no memory for is not reported, so nobody counts on it.
 
+mod allowance;
+mod bounds;
 mod session;
 
 use crate::inner::{self, TCP};
 use crate::wire::{Data, Message, Share, Splitter};
 use crate::{Flow, Mac, Served, Time, is_served};
+use allowance::Allowance;
 use core::time::Duration;
 use session::{Held, Session};
 use std::collections::VecDeque;
@@ -150,6 +153,8 @@ pub struct Counts {
     pub repeated: u64,
     /// Packets for which there was no memory.
     pub refused: u64,
+    /// Packets of neighbours for which the allowance had no bytes.
+    pub beyond_allowance: u64,
     /// Bytes of reports.
     pub report_bytes: u64,
     /// Packets forwarded.
@@ -182,6 +187,7 @@ pub struct Ap {
     own_in_a_row: u8,
     report_at: Option<Time>,
     said_at: Time,
+    allowance: Allowance,
     counts: Counts,
     out: VecDeque<Output>,
 }
@@ -200,6 +206,7 @@ impl Ap {
             own_in_a_row: 0,
             report_at: None,
             said_at: Time::ZERO,
+            allowance: Allowance::default(),
             counts: Counts::default(),
             out: VecDeque::new(),
         }
@@ -213,6 +220,22 @@ impl Ap {
     /// Whether there are neighbours to hand packets to, from now on.
     pub fn set_share(&mut self, share: bool) {
         self.config.share = share;
+    }
+
+    /// Bytes that may be carried for neighbours from now on; none: as many as there are. What is
+    /// held for them stays, and is brought.
+    pub fn set_allowance(&mut self, bytes: Option<u64>) {
+        self.allowance.set(bytes);
+    }
+
+    /// Bytes that were carried for neighbours since this was asked last, with what is around them.
+    pub fn take_spent(&mut self) -> u64 {
+        self.allowance.take_spent()
+    }
+
+    /// The allowance has no bytes for a full packet of a neighbour any more.
+    pub fn is_used_up(&self) -> bool {
+        self.allowance.is_used_up()
     }
 
     /// Sessions at present.
@@ -275,6 +298,15 @@ impl Ap {
         len
     }
 
+    /// Says something about a session: for a neighbour's it costs of the allowance.
+    fn say_for(&mut self, i: usize, message: &Message, now: Time) -> u64 {
+        let len = self.say(message, now);
+        if !self.sessions[i].home {
+            self.allowance.spend(len);
+        }
+        len
+    }
+
     fn on_bytes(&mut self, bytes: &[u8], now: Time) {
         self.splitter.push(bytes);
         loop {
@@ -298,7 +330,7 @@ impl Ap {
     fn register(&mut self, i: usize, now: Time) {
         if self.room.is_some() {
             let message = Message::Register(self.sessions[i].register(self.config.boot));
-            self.say(&message, now);
+            self.say_for(i, &message, now);
         }
     }
 
@@ -325,7 +357,7 @@ impl Ap {
         let others = self.of_others(None).count();
         let own = self.of_others(Some(flow.bssid)).count();
         let has_share = own < SHARE * MAX_OF_OTHERS.saturating_sub(others);
-        if self.sessions.len() >= MAX_SESSIONS || !home && !has_share {
+        if self.sessions.len() >= MAX_SESSIONS || !home && (!has_share || self.allowance.is_used_up()) {
             return None;
         }
         while self.sessions.iter().any(|s| s.id == self.next_id) {
@@ -352,32 +384,6 @@ impl Ap {
             }
             stays
         });
-    }
-
-    /// Sessions of neighbours, or of the one that has this cell.
-    fn of_others(&self, cell: Option<Mac>) -> impl Iterator<Item = &Session> {
-        self.sessions.iter().filter(move |s| !s.home && cell.is_none_or(|cell| s.flow.bssid == cell))
-    }
-
-    /// There is no memory for one more packet of so many bytes in a session: half of it is for the
-    /// own home, and of the other half each neighbour has a share.
-    fn is_full_for(&self, i: usize, bytes: usize) -> bool {
-        fn sum<'a>(of: impl Iterator<Item = &'a Session>) -> (usize, usize) {
-            of.fold((0, 0), |(bytes, packets), s| (bytes + s.held_bytes(), packets + s.held.len()))
-        }
-        let most = (self.config.memory_bytes, self.config.memory_bytes / PACKET + FEW);
-        let all = sum(self.sessions.iter());
-        if all.0 + bytes > most.0 || all.1 >= most.1 {
-            return true;
-        }
-        let session = &self.sessions[i];
-        if session.home {
-            return false;
-        }
-        let half = |most: usize| if self.has_home { most / 2 } else { most };
-        let (others, own) = (sum(self.of_others(None)), sum(self.of_others(Some(session.flow.bssid))));
-        let left = (half(most.0).saturating_sub(others.0), half(most.1).saturating_sub(others.1));
-        bytes > left.0 || left.1 == 0 || own.0 + bytes > SHARE * left.0 || own.1 >= SHARE * left.1
     }
 
     fn on_captured(&mut self, frame: Frame, packet: Packet, now: Time) {
@@ -421,6 +427,10 @@ impl Ap {
     }
 
     fn hold(&mut self, i: usize, number: u64, inner: &inner::Inner, packet: Packet, now: Time) {
+        if !self.may_be_brought(i, packet.len()) {
+            self.counts.beyond_allowance += 1;
+            return;
+        }
         if self.is_full_for(i, packet.len()) {
             self.counts.refused += 1;
             return self.natively(self.sessions[i].home, packet);
@@ -514,7 +524,7 @@ impl Ap {
                 self.counts.carried_bytes += elided.len() as u64;
             }
             let data = Message::Data(Data { session: id, number, elided });
-            let said = self.say(&data, now);
+            let said = self.say_for(i, &data, now);
             self.counts.data_bytes += said;
             self.counts.own_bytes += if home { said } else { 0 };
             self.counts.forwarded += 1;
@@ -546,7 +556,7 @@ impl Ap {
             for i in 0..self.sessions.len() {
                 self.held_bytes -= self.sessions[i].expire(now);
                 while let Some(report) = self.sessions[i].report(room) {
-                    self.counts.report_bytes += self.say(&report, now);
+                    self.counts.report_bytes += self.say_for(i, &report, now);
                 }
             }
         }

@@ -178,7 +178,7 @@ impl Session {
         while let Some(&number) = self.fresh.first() {
             let Some(held) = self.held.get(&number) else { break };
             let full = marks.len() as u64 >= MAX_RUNS || number - first >= MAX_SPAN;
-            if full || (self.home && !extend(&mut runs, number, held)) {
+            if full || (self.home && !extend(&mut runs, number, held, self.flow.protocol == TCP)) {
                 break;
             }
             let audited = registration.audit.is_some_and(|key| hash::is_audited(&key, number));
@@ -196,10 +196,9 @@ impl Session {
     }
 }
 
-/// Adds a packet to runs; false if that would be one run too many.
-fn extend(runs: &mut Vec<Run>, number: u64, held: &Held) -> bool {
+/// Adds a packet to runs; false if that would be one run too many. Datagrams have no place.
+fn extend(runs: &mut Vec<Run>, number: u64, held: &Held, tcp: bool) -> bool {
     if let Some(run) = runs.last_mut() {
-        let tcp = held.stamp.is_some() || held.seq != 0;
         let next = run.seq.wrapping_add(run.len.wrapping_mul(run.count as u32));
         let follows = run.first + run.count == number && run.len == held.len;
         if follows && run.stamp.is_some() == held.stamp.is_some() && (!tcp || next == held.seq) {

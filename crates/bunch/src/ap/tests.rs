@@ -336,3 +336,37 @@ fn the_own_home_goes_before_neighbours_who_keep_an_eighth() {
     assert!(s.ap.counts().own_bytes < s.ap.counts().data_bytes);
     assert_eq!(s.ap.counts().carried_packets, 40, "what it carries for others");
 }
+
+#[test]
+fn an_allowance_bounds_what_is_held_for_neighbours_and_the_home_goes_on() {
+    let run = |allowance: Option<u64>| {
+        let mut s = Street::new(1 << 20);
+        s.open(true);
+        s.ap.set_allowance(allowance);
+        for seq in 0..40 {
+            assert_eq!(s.capture(segment(100 * seq, 100, None), true), [], "the home's is held");
+            s.put(Input::FromNeighbour(None, &shared_by([9; 6], 2, 100 * seq, 100)));
+        }
+        s
+    };
+    let held = |s: &Street| s.ap.held_bytes() / 140 - 40;
+    assert_eq!(held(&run(None)), 40, "null case");
+    // REGISTER takes 38 bytes and what is around it, and each packet 140 and that.
+    let mut s = run(Some(3_100));
+    assert_eq!((held(&s), s.ap.counts().beyond_allowance), (10, 30));
+    // What is held is brought, and what it cost is told once.
+    s.tell(Message::Registered { session: 1, apid: 4, key: KEY, audit: None });
+    s.report();
+    s.tell(Message::Schedule { session: 1, apid: 4, ranges: vec![(5000, 4000)] });
+    assert_eq!(s.ap.counts().carried_packets, 10);
+    let spent = s.ap.take_spent();
+    assert!((2_500..=3_100).contains(&spent), "{spent}");
+    assert_eq!(s.ap.take_spent(), 0);
+    s.ap.set_allowance(Some(0));
+    s.put(Input::FromNeighbour(None, &shared_by([8; 6], 3, 0, 100)));
+    assert_eq!(s.ap.sessions(), 2, "nobody new is helped");
+    assert_eq!(s.capture(segment(4000, 100, None), true), []);
+    s.ap.set_allowance(Some(10_000));
+    s.put(Input::FromNeighbour(None, &shared_by([8; 6], 3, 0, 100)));
+    assert_eq!(s.ap.sessions(), 3, "its day has come");
+}

@@ -226,6 +226,7 @@ pub(super) struct Member {
     pub(super) delivery: Delivery,
     pub(super) told_native: bool,
     pub(super) released: u64,
+    pub(super) released_at: Time,
 }
 
 impl Member {
@@ -252,6 +253,7 @@ impl Member {
             delivery: Delivery::new(score, now),
             told_native: true,
             released: 0,
+            released_at: Time::ZERO,
         }
     }
 

@@ -32,6 +32,9 @@ const QUEUE: Duration = Duration::from_millis(200);
 /// reset from here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
+/// Holders are told what they may forget no more often: each message has headers of its own, and is
+/// acknowledged over an uplink.
+const RELEASES: Duration = Duration::from_millis(100);
 /// A shorter way may be longer again after this (RFC 1191 §6.3).
 const SHORT: Duration = Duration::from_secs(600);
 /// What each host takes whole (RFC 791): whoever says less is not believed, or does not say how
@@ -191,8 +194,10 @@ impl Session {
         let Some(shift) = self.members[i].shift else { return };
         let (mut fresh, mut answers) = (Vec::new(), 0);
         for run in &list.runs {
+            // Datagrams have no place in a stream.
+            let (seq, step) = if self.stream.is_some() { (run.seq, run.len) } else { (0, 0) };
             for k in 0..run.count {
-                let seq = run.seq.wrapping_add(run.len.wrapping_mul(k as u32));
+                let seq = seq.wrapping_add(step.wrapping_mul(k as u32));
                 let Some(number) = shifted(run.first + k, shift) else { continue };
                 let Some(state) = self.enter(cx, number, seq, run.len) else { continue };
                 fresh.push(number);
@@ -565,8 +570,9 @@ impl Session {
         for m in &mut self.members {
             m.held = m.held.split_off(&lowest);
             let own = if tcp { below } else { below.and_then(|n| m.own_number(n)) };
-            if let Some(below) = own.filter(|b| *b != m.released) {
-                m.released = below;
+            let is_due = now >= m.released_at + RELEASES;
+            if let Some(below) = own.filter(|b| is_due && *b != m.released) {
+                (m.released, m.released_at) = (below, now);
                 cx.tell(m.tunnel, &Message::Release { session: m.wire, below });
             }
         }

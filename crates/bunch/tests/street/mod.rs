@@ -504,6 +504,7 @@ fn add(a: &ap::Counts, b: &ap::Counts) -> ap::Counts {
         captured: a.captured + b.captured,
         repeated: a.repeated + b.repeated,
         refused: a.refused + b.refused,
+        beyond_allowance: a.beyond_allowance + b.beyond_allowance,
         report_bytes: a.report_bytes + b.report_bytes,
         forwarded: a.forwarded + b.forwarded,
         data_bytes: a.data_bytes + b.data_bytes,

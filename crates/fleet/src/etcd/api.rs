@@ -53,8 +53,11 @@ pub(crate) struct Txn {
 #[derive(Debug)]
 pub(crate) struct Page {
     pub keys: Vec<KeyValue>,
-    /// The last key as it is, to go on from.
+    /// The first key as it is, and the last; empty where there is none.
+    pub first: Vec<u8>,
     pub last: Vec<u8>,
+    /// How many keys the whole range has.
+    pub count: usize,
     pub revision: i64,
     pub more: bool,
 }
@@ -91,14 +94,14 @@ impl Compare {
     }
 }
 
-/// The end of the range of all keys with this prefix.
-pub(crate) fn range_end(prefix: &str) -> String {
-    let mut end = prefix.as_bytes().to_vec();
-    // A prefix ends in a slash, so there is a next letter.
-    if let Some(last) = end.last_mut() {
-        *last += 1;
+/// The first key after all that begin with these bytes; none if that would be after all keys.
+pub(crate) fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while end.last() == Some(&u8::MAX) {
+        end.pop();
     }
-    String::from_utf8_lossy(&end).into_owned()
+    *end.last_mut()? += 1;
+    Some(end)
 }
 
 pub(super) fn text(key: &str) -> String {
@@ -161,23 +164,24 @@ impl Caller {
         Ok(Txn { succeeded, revision: number(&answer["header"]["revision"])?, read })
     }
 
-    /// Keys from `from` up to `end`, at most so many; at the revision `at`, or now if that is 0.
+    /// Keys from one up to another, at most so many; at the revision `at`, or now if that is 0.
     pub(crate) async fn page(
         &mut self,
-        from: &[u8],
-        end: &str,
+        (from, end): (&[u8], &[u8]),
         most: u32,
         at: i64,
     ) -> Result<Page, StoreError> {
-        let body = json!({
-            "key": STANDARD.encode(from), "range_end": text(end), "limit": most.to_string(), "revision": at.to_string(),
-        });
+        let (from, end) = (STANDARD.encode(from), STANDARD.encode(end));
+        let body =
+            json!({"key": from, "range_end": end, "limit": most.to_string(), "revision": at.to_string()});
         let answer = self.call("/v3/kv/range", &body).await?;
         let all = list(&answer["kvs"]);
-        let last = all.last().map_or_else(|| Ok(Vec::new()), |kv| bytes(kv, "key"))?;
+        let key = |kv: Option<&Value>| kv.map_or_else(|| Ok(Vec::new()), |kv| bytes(kv, "key"));
+        let (first, last) = (key(all.first())?, key(all.last())?);
         let keys = all.iter().map(key_value).collect::<Result<_, _>>()?;
         let more = answer["more"].as_bool().unwrap_or(false);
-        Ok(Page { keys, last, revision: number(&answer["header"]["revision"])?, more })
+        let count = usize::try_from(number(&answer["count"])?).unwrap_or(0);
+        Ok(Page { keys, first, last, count, revision: number(&answer["header"]["revision"])?, more })
     }
 
     /// Forgets what keys were before `revision`; what they are stays.
@@ -246,7 +250,9 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_before_its_next_letter() {
-        assert_eq!(range_end("/ropewalk/"), "/ropewalk0");
+        assert_eq!(after_all(b"/ropewalk/").as_deref(), Some(b"/ropewalk0".as_slice()));
+        assert_eq!(after_all(b"a\xff\xff").as_deref(), Some(b"b".as_slice()));
+        assert_eq!(after_all(b"\xff"), None);
     }
 
     #[test]

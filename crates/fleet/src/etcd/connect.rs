@@ -25,7 +25,7 @@ use tokio_rustls::TlsConnector;
 
 /// How long one member may take, to be connected to and to answer: a disk that flushes slowly has
 /// that long.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer at most: a page of a thousand records has a tenth.
 const ANSWER_MAX: usize = 16 << 20;
 
@@ -111,6 +111,7 @@ impl Etcd {
         &self,
         sender: &mut SendRequest<Full<Bytes>>,
         at: usize,
+        patience: Duration,
         path: &str,
         body: &Value,
     ) -> Result<Response<Incoming>, StoreError> {
@@ -121,7 +122,7 @@ impl Etcd {
             .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|e| StoreError::Answer(e.to_string()))?;
-        let answer = timeout(PATIENCE, async {
+        let answer = timeout(patience, async {
             sender.ready().await?;
             sender.send_request(request).await
         });
@@ -197,11 +198,13 @@ pub(crate) struct Caller {
     open: Option<(usize, SendRequest<Full<Bytes>>)>,
     /// Which cluster answered last; 0: none yet.
     pub(crate) cluster: u64,
+    /// How long one member may take to answer.
+    pub(crate) patience: Duration,
 }
 
 impl Caller {
     pub(crate) fn new(etcd: Etcd) -> Caller {
-        Caller { etcd, open: None, cluster: 0 }
+        Caller { etcd, open: None, cluster: 0, patience: PATIENCE }
     }
 
     /// Asks until one member answers; each has a turn, and the first a second one.
@@ -223,7 +226,7 @@ impl Caller {
                     self.open = None;
                     // A kept connection may have been closed at the other end without meaning
                     // anything. A member that is silent is left at once: leases last a few seconds.
-                    if !is_old || asked.elapsed() >= PATIENCE {
+                    if !is_old || asked.elapsed() >= self.patience {
                         self.etcd.leave(at);
                     }
                     last = error;
@@ -238,9 +241,9 @@ impl Caller {
             Some((of, sender)) if of == at && !sender.is_closed() => sender,
             _ => self.etcd.connect(at).await?,
         };
-        let answer = self.etcd.send(&mut sender, at, path, body).await?;
+        let answer = self.etcd.send(&mut sender, at, self.patience, path, body).await?;
         let status = answer.status();
-        let whole = timeout(PATIENCE, Limited::new(answer.into_body(), ANSWER_MAX).collect()).await;
+        let whole = timeout(self.patience, Limited::new(answer.into_body(), ANSWER_MAX).collect()).await;
         let whole = whole.map_err(|_| StoreError::Gone("an answer broke off".into()))?;
         let bytes = whole.map_err(|e| StoreError::Gone(e.to_string()))?.to_bytes();
         let value = understood(status, &bytes)?;

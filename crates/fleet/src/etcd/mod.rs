@@ -5,8 +5,8 @@ mod api;
 mod connect;
 mod watch;
 
-pub(crate) use api::{Compare, KeyValue, Op, range_end};
-pub(crate) use connect::Caller;
+pub(crate) use api::{Compare, KeyValue, Op, Page, after_all};
+pub(crate) use connect::{Caller, PATIENCE};
 pub use connect::{Etcd, TlsFiles};
 pub(crate) use watch::{Ended, Watch};
 

@@ -1,8 +1,10 @@
 //! A watch: one long answer, a line of JSON for each batch of changes.
 
 use super::StoreError;
-use super::api::{KeyValue, key_value, number, text};
-use super::connect::{Etcd, understood};
+use super::api::{KeyValue, after_all, key_value, number, text};
+use super::connect::{Etcd, PATIENCE, understood};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::StatusCode;
@@ -30,7 +32,7 @@ pub(crate) struct Batch {
 /// What a watch cannot go on after.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// What is asked for is no longer kept: everything has to be read again.
+    /// What is asked for is no longer kept, or is too long: everything has to be read again.
     Compacted,
     /// Anything else; another member may be asked for the rest.
     Broken(StoreError),
@@ -56,22 +58,23 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches all keys from `from` up to `end`, changes of the revision `since` and later.
-    pub(crate) async fn start(etcd: &Etcd, from: &str, end: &str, since: i64) -> Result<Watch, Ended> {
+    /// Watches all keys that begin with `prefix`, changes of the revision `since` and later.
+    pub(crate) async fn start(etcd: &Etcd, prefix: &str, since: i64) -> Result<Watch, Ended> {
         let at = etcd.current();
-        let started = Watch::at(etcd, at, from, end, since).await;
+        let started = Watch::at(etcd, at, prefix, since).await;
         if matches!(started, Err(Ended::Broken(StoreError::Gone(_)))) {
             etcd.leave(at);
         }
         started
     }
 
-    async fn at(etcd: &Etcd, at: usize, from: &str, end: &str, since: i64) -> Result<Watch, Ended> {
+    async fn at(etcd: &Etcd, at: usize, prefix: &str, since: i64) -> Result<Watch, Ended> {
         let mut sender = etcd.connect(at).await?;
+        let end = after_all(prefix.as_bytes()).unwrap_or_default();
         let ask = json!({
-            "create_request": {"key": text(from), "range_end": text(end), "start_revision": since.to_string()},
+            "create_request": {"key": text(prefix), "range_end": STANDARD.encode(end), "start_revision": since.to_string()},
         });
-        let answer = etcd.send(&mut sender, at, "/v3/watch", &ask).await?;
+        let answer = etcd.send(&mut sender, at, PATIENCE, "/v3/watch", &ask).await?;
         if answer.status() != StatusCode::OK {
             understood(answer.status(), b"{}")?;
         }
@@ -117,7 +120,8 @@ impl Watch {
             None => return self.broken("the watch ended".into()),
         }
         if self.buffer.len() > LINE_MAX {
-            return self.broken("a line has no end".into());
+            // Asked again it would be as long.
+            return Err(Ended::Compacted);
         }
         Ok(())
     }

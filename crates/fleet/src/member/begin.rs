@@ -18,9 +18,9 @@ const NAME: Duration = Duration::from_secs(2 * LEASE);
 /// Begins, and returns the fleet's key. Failures that pass are waited for.
 pub(super) async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<StaticKey, JoinError> {
     let mut ledger = shared.ledger();
-    let (mut said, mut waited) = (None::<Instant>, None::<Instant>);
+    let (mut said, mut waited, mut is_read) = (None::<Instant>, None::<Instant>, false);
     loop {
-        match first_look(shared, &mut ledger, new_key).await {
+        match first_look(shared, &mut ledger, new_key, &mut is_read).await {
             Ok(Some(key)) => return Ok(key),
             Ok(None) if waited.is_some_and(|since| since.elapsed() > NAME) => {
                 return Err(JoinError::NameTaken(shared.name.clone()));
@@ -36,8 +36,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<S
                 waited.get_or_insert_with(Instant::now);
             }
             Err(LedgerError::Store(error @ StoreError::Gone(_))) => {
-                // Leases last longer by the time that it is gone.
-                waited = None;
+                // Leases last longer by the time that it is gone, and it may be another after it.
+                (waited, is_read) = (None, false);
                 if said.is_none_or(|at| at.elapsed() >= COMPLAIN) {
                     tracing::warn!("{error}; waiting for it");
                     said = Some(Instant::now());
@@ -49,21 +49,28 @@ pub(super) async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<S
     }
 }
 
-/// The fleet's key, and the first copy; `None` while another gateway has this name.
+/// The fleet's key, and the first copy, which the watch then follows; `None` while another gateway
+/// has this name.
 async fn first_look(
     shared: &Arc<Shared>,
     ledger: &mut Ledger,
     new_key: &StaticKey,
+    is_read: &mut bool,
 ) -> Result<Option<StaticKey>, LedgerError> {
     ledger.same_network(&shared.pool).await?;
     let key = ledger.fleet_key(new_key).await?;
     shared.state().own_key = Some(key.public());
-    follow::load(shared, ledger).await?;
+    if !*is_read {
+        follow::load(shared, ledger).await?;
+        *is_read = true;
+    }
     let is_named = match take_name(shared, ledger).await {
         // Known clients are served without a lease, too; `keep` goes on trying.
         Err(StoreError::Refused(_)) if ledger.caller.is_full().await? => {
             shared.state().is_full = true;
-            shared.state().copy.gateways().all(|(name, _)| name != shared.name)
+            let own = ledger.keys.gateway(&shared.name);
+            let (all, _) = ledger.all_of(ledger.keys.gateway("")).await?;
+            all.iter().all(|kv| kv.key != own)
         }
         outcome => outcome?,
     };

@@ -1,9 +1,10 @@
 //! Keeps the copy true.
 
-use super::state::{Anew, Written};
+use super::served::Written;
+use super::state::Anew;
 use super::{Evict, GONE, OLD, Shared, State};
 use crate::copy::{Change, Copy, Effect};
-use crate::etcd::{Ended, StoreError, Watch, range_end};
+use crate::etcd::{Ended, StoreError, Watch};
 use crate::ledger::Ledger;
 use ropewalk_session::PublicKey;
 use std::sync::Arc;
@@ -26,10 +27,8 @@ const AT_ONCE: usize = 64;
 /// before and cannot now, whether or not they are known to be here.
 pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), StoreError> {
     let asked = Instant::now();
-    let (all, revision) = ledger.everything().await?;
-    let mut copy = Copy::of(&ledger.keys, &all, revision);
-    drop(all);
-    {
+    let mut copy = ledger.copy().await?;
+    let before = {
         let mut state = shared.state();
         copy.carry_newer(&state.copy);
         if state.cluster == 0 {
@@ -38,8 +37,9 @@ pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<()
         if state.anew == Some(Anew::Lapsed) {
             state.anew = None;
         }
-    }
-    take_over(shared, copy, asked);
+        take_over(&mut state, copy, asked)
+    };
+    end_contradicted(shared, before).await;
     Ok(())
 }
 
@@ -48,10 +48,8 @@ pub(super) async fn load(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<()
 /// look may find it.
 async fn load_another(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), StoreError> {
     let asked = Instant::now();
-    let (all, revision) = ledger.everything().await?;
-    let copy = Copy::of(&ledger.keys, &all, revision);
-    drop(all);
-    {
+    let copy = ledger.copy().await?;
+    let before = {
         let mut state = shared.state();
         state.contact = Instant::now();
         if state.replaced.is_none_or(|at| at.elapsed() >= SAID) {
@@ -69,34 +67,45 @@ async fn load_another(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), S
         state.anew = None;
         state.cluster = ledger.caller.cluster;
         // Who is here is known here, and nobody else has written it into this store.
-        state.mine.values_mut().for_each(|mine| mine.written = Written::Fresh);
-        state.left.clear();
-    }
-    take_over(shared, copy, asked);
+        state.served.anew();
+        take_over(&mut state, copy, asked)
+    };
+    end_contradicted(shared, before).await;
     shared.work.notify_one();
     Ok(())
 }
 
-/// Takes a copy in place of the one that is there.
-fn take_over(shared: &Arc<Shared>, mut copy: Copy, asked: Instant) {
-    let mut evicted = {
-        let mut state = shared.state();
-        state.contact = Instant::now();
-        state.told = (copy.revision, asked);
-        state.forget_sum();
-        copy.version = copy.version.max(state.copy.version) + 1;
-        std::mem::swap(&mut state.copy, &mut copy);
-        state.confirm();
-        contradicted(&mut state, &shared.name)
-    };
-    look_at_key(shared);
-    let active: Vec<PublicKey> = copy.active().copied().collect();
-    for some in active.chunks(AT_ONCE) {
-        let state = shared.state();
-        let gone = some.iter().filter(|key| !state.copy.is_active(key));
-        evicted.extend(gone.map(|key| Evict::Revoked(*key)));
-    }
+/// Takes a copy in place of the one that is there, which is returned.
+fn take_over(state: &mut State, mut copy: Copy, asked: Instant) -> Copy {
+    state.contact = Instant::now();
+    state.told = (copy.revision, asked);
+    state.forget_sum();
+    copy.version = copy.version.max(state.copy.version) + 1;
+    std::mem::swap(&mut state.copy, &mut copy);
+    state.confirm();
+    copy
+}
+
+/// Ends the sessions that the new copy contradicts. Of a million devices others have their turn on
+/// this thread meanwhile: the lease is to be renewed.
+async fn end_contradicted(shared: &Arc<Shared>, before: Copy) {
+    let evicted = contradicted(&mut shared.state(), &shared.name);
     shared.evict(evicted);
+    look_at_key(shared);
+    let mut active = before.active();
+    loop {
+        let some: Vec<&PublicKey> = active.by_ref().take(AT_ONCE).collect();
+        if some.is_empty() {
+            break;
+        }
+        let evicted: Vec<Evict> = {
+            let state = shared.state();
+            let gone = some.into_iter().filter(|key| !state.copy.is_active(key));
+            gone.map(|key| Evict::Revoked(*key)).collect()
+        };
+        shared.evict(evicted);
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Says it when the store has lost the fleet's key, or has it again.
@@ -117,19 +126,20 @@ fn look_at_key(shared: &Arc<Shared>) {
 
 /// Whose sessions a new copy contradicts.
 fn contradicted(state: &mut State, own: &str) -> Vec<Evict> {
-    let mut evicted = Vec::new();
-    for (name, mine) in &mut state.mine {
+    let (mut evicted, mut again) = (Vec::new(), Vec::new());
+    for (name, mine) in state.served.iter() {
         let client = state.copy.client(name);
         if !client.is_some_and(|c| !c.revoked && c.key == Some(mine.key)) {
             evicted.push(Evict::Revoked(mine.key));
         } else if let Some((by, revision)) = state.copy.server_of(name) {
-            if by != own && is_newer(mine.written, revision) {
+            if by != own && is_newer(mine.written(), revision) {
                 evicted.push(Evict::Elsewhere(mine.key));
             }
-        } else if matches!(mine.written, Written::At(_)) {
-            mine.written = Written::Again;
+        } else if matches!(mine.written(), Written::At(_)) {
+            again.push(name.to_owned());
         }
     }
+    again.iter().for_each(|name| state.served.mark(name, Written::Again));
     evicted
 }
 
@@ -186,7 +196,7 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
     let (prefix, since) = (&shared.address.prefix, shared.state().copy.revision + 1);
     let keys = shared.ledger().keys;
     let begun = Instant::now();
-    let mut watch = Watch::start(&shared.etcd, prefix, &range_end(prefix), since).await?;
+    let mut watch = Watch::start(&shared.etcd, prefix, since).await?;
     loop {
         let next = timeout(LOOK, watch.next()).await;
         if shared.state().anew.is_some() {
@@ -227,7 +237,7 @@ async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, E
         {
             let mut state = shared.state();
             (state.contact, state.blind, state.is_dumb) = (Instant::now(), None, false);
-            state.copy.revision = state.copy.revision.max(batch.revision);
+            state.copy.reach(batch.revision);
             state.confirm();
         }
         look_at_key(shared);
@@ -240,19 +250,16 @@ fn consequence(state: &mut State, own: &str, effect: Effect) -> Option<Evict> {
     match effect {
         Effect::Out(key) => Some(Evict::Revoked(key)),
         Effect::Served { client, by } => {
-            let mine = state.mine.get_mut(&client)?;
+            let mine = state.served.get(&client)?;
+            let (key, written) = (mine.key, mine.written());
             match by {
-                Some((by, revision)) if by != own && is_newer(mine.written, revision) => {
-                    Some(Evict::Elsewhere(mine.key))
+                Some((by, revision)) if by != own && is_newer(written, revision) => {
+                    return Some(Evict::Elsewhere(key));
                 }
-                Some(_) => None,
-                None => {
-                    if matches!(mine.written, Written::At(_)) {
-                        mine.written = Written::Again;
-                    }
-                    None
-                }
+                None if matches!(written, Written::At(_)) => state.served.mark(&client, Written::Again),
+                _ => {}
             }
+            None
         }
         Effect::None => None,
     }

@@ -4,6 +4,7 @@ use super::Member;
 use crate::copy::Copy;
 use crate::grant::FleetGrants;
 use crate::ledger::LedgerError;
+use crate::record::ClientRecord;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -60,7 +61,7 @@ impl Member {
                 let Some(record) = record else { continue };
                 all.grants.clients.insert(client.to_owned(), grants.clone());
                 all.inside.insert(client.to_owned(), record.addresses().collect());
-                if state.mine.contains_key(client) {
+                if state.served.get(client).is_some() {
                     all.here.insert(client.to_owned());
                 }
             }
@@ -71,23 +72,30 @@ impl Member {
         }
     }
 
-    /// All who may come in, with their addresses inside. Not for the data loop.
-    pub fn inside_of_all(&self) -> Vec<(String, Vec<IpAddr>)> {
-        let (mut all, mut last) = (Vec::new(), None::<String>);
+    /// Looks at all who may come in, some at a time. Not for the data loop.
+    pub fn each_client(&self, mut look: impl FnMut(&Copy, &str, &ClientRecord)) {
+        let mut last = None::<String>;
         loop {
             let state = self.shared.state();
             let mut name = None;
             for (client, record) in state.copy.clients_after(last.as_deref()).take(AT_ONCE) {
                 if !record.revoked {
-                    all.push((client.to_owned(), record.addresses().collect()));
+                    look(&state.copy, client, record);
                 }
                 name = Some(client.to_owned());
             }
             if name.is_none() {
-                return all;
+                return;
             }
             last = name;
         }
+    }
+
+    /// The same, with their addresses inside alone.
+    pub fn inside_of_all(&self) -> Vec<(String, Vec<IpAddr>)> {
+        let mut all = Vec::new();
+        self.each_client(|_, client, record| all.push((client.to_owned(), record.addresses().collect())));
+        all
     }
 
     /// Changes what is granted, and returns when the store has it and, if the watch works, this
@@ -169,6 +177,9 @@ mod tests {
         assert!(granted(&copy) == ["alice"] && is_new(&copy));
         apply(&mut copy, "usage/alice/g", r#"{"from_client":1,"to_client":2}"#, 4, false);
         assert!(!is_new(&copy), "what is used is no grant");
+        let other = client(false).replace("AQEB", "AgIC");
+        apply(&mut copy, "client/bob", &other, 4, false);
+        assert!(copy.client("bob").is_some() && !is_new(&copy), "nothing is granted to him");
         apply(&mut copy, "grant/alice", "{", 5, false);
         assert!(is_new(&copy) && copy.odd().count() == 1);
         let exit = |copy: &Copy| copy.granted_after(None).find_map(|(_, grants, _)| grants.exit.clone());

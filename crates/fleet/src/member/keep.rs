@@ -1,6 +1,6 @@
 //! Keeps the gateway alive in the store's eyes: its lease, and its record under it.
 
-use super::state::{Anew, State, Written};
+use super::state::{Anew, State};
 use super::{Evict, LEASE, Shared};
 use crate::etcd::StoreError;
 use crate::ledger::Ledger;
@@ -150,7 +150,7 @@ async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
                 state.confirm();
                 if shared.lease() != kept.lease {
                     // What stood under the lease before is gone, or will be.
-                    again(&mut state);
+                    state.served.again();
                     shared.lease.store(kept.lease, Ordering::Relaxed);
                 }
             }
@@ -169,11 +169,6 @@ fn heard(state: &mut State, revision: i64, at: Instant) {
     }
 }
 
-fn again(state: &mut State) {
-    let known = state.mine.values_mut().filter(|m| matches!(m.written, Written::At(_)));
-    known.for_each(|m| m.written = Written::Again);
-}
-
 /// Another gateway took the name while this one was cut off: who is served by which could not be
 /// told apart, so this one serves nobody until the name is free.
 fn ousted(shared: &Arc<Shared>) {
@@ -186,7 +181,7 @@ fn ousted(shared: &Arc<Shared>) {
         if std::mem::replace(&mut state.ousted, true) {
             return;
         }
-        state.mine.values().map(|m| Evict::Elsewhere(m.key)).collect()
+        state.served.iter().map(|(_, mine)| Evict::Elsewhere(mine.key)).collect()
     };
     tracing::error!(
         name = shared.name,

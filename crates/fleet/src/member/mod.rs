@@ -5,7 +5,8 @@
 //!   ─────────          ───────────────────────────────────────────────
 //!   is_ready, admit ──▶ state: the copy, claims, who is served, usage
 //!                        ▲        │
-//!        watch: follow ──┘        ├──▶ work: claims, serving, usage
+//!        watch: follow ──┘        ├──▶ claims: who may come in, some beside each other
+//!                                 ├──▶ work: serving, usage
 //!                                 ├──▶ keep: the lease, the gateway's record
 //!                                 ├──▶ compact: etcd's history
 //!                                 └──▶ tidy: usage of who is gone
@@ -20,6 +21,7 @@ mod follow;
 mod grants;
 mod keep;
 mod quotas;
+mod served;
 mod state;
 mod tidy;
 mod work;
@@ -34,7 +36,7 @@ pub use grants::{GrantsHere, GrantsVersion};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use serde::{Deserialize, Serialize};
 pub use state::Reach;
-use state::{Anew, Mine, State, Written};
+use state::{Anew, State};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -144,6 +146,8 @@ struct Shared {
     state: Mutex<State>,
     /// There is something to be written.
     work: Notify,
+    /// The store is to be asked about a device.
+    claims: Notify,
     /// The gateway's record has changed.
     record: Notify,
     stop: Notify,
@@ -217,6 +221,7 @@ impl Member {
             evict,
             state: Mutex::new(State::new()),
             work: Notify::new(),
+            claims: Notify::new(),
             record: Notify::new(),
             stop: Notify::new(),
             lease: AtomicI64::new(0),
@@ -259,7 +264,7 @@ impl Member {
             return true;
         }
         state.ask(device, hello);
-        self.shared.work.notify_one();
+        self.shared.claims.notify_one();
         false
     }
 
@@ -291,24 +296,20 @@ impl Member {
             return;
         };
         let inside: Vec<IpAddr> = state.copy.client(&name).map_or_else(Vec::new, |c| c.addresses().collect());
-        state.moves += 1;
-        state.mine.insert(name, Mine { key: *device, inside, written: Written::Fresh });
+        state.moves += u64::from(state.copy.is_granted(&name));
+        state.served.came(name, *device, inside);
         self.shared.work.notify_one();
     }
 
     /// A client has none any more.
     pub fn went(&self, device: &PublicKey) {
         let mut state = self.shared.state();
-        let is_it = |name: &&str| state.mine.get(*name).is_some_and(|m| m.key == *device);
         // The copy may know it by another name by now.
-        let searched = || state.mine.iter().find(|(_, m)| m.key == *device).map(|(name, _)| name.as_str());
-        let name = state.copy.name_of(device).filter(is_it).or_else(searched);
-        let Some(name) = name.map(str::to_owned) else { return };
-        state.moves += 1;
-        if let Some(Mine { written: Written::At(revision), .. }) = state.mine.remove(&name) {
-            state.left.push((name, revision));
+        let name = state.copy.name_of(device).map(str::to_owned);
+        if let Some(name) = state.served.went(device, name.as_deref()) {
+            state.moves += u64::from(state.copy.is_granted(&name));
+            self.shared.work.notify_one();
         }
-        self.shared.work.notify_one();
     }
 
     /// What clients have used since the last call.
@@ -341,12 +342,11 @@ impl Member {
     pub fn report(&self) -> MemberReport {
         let state = self.shared.state();
         let silent = state.contact.elapsed();
-        let served = state.copy.served();
         let gateway = |(name, g): (&str, &crate::GatewayRecord)| FleetReport {
             name: name.into(),
             endpoints: g.endpoints.clone(),
             draining: g.draining,
-            clients: served.get(name).copied().unwrap_or(0),
+            clients: state.copy.sum_of(name).clients,
         };
         MemberReport {
             name: self.shared.name.clone(),
@@ -476,13 +476,15 @@ fn about_key(state: &State) -> Option<String> {
 
 /// The thread's work, until the gateway stops.
 async fn run(shared: &Arc<Shared>) {
-    let tasks = [
+    let asking = (0..claims::AT_ONCE).map(|_| tokio::spawn(claims::ask(Arc::clone(shared))));
+    let others = [
         tokio::spawn(follow::follow(Arc::clone(shared))),
         tokio::spawn(keep::keep(Arc::clone(shared))),
         tokio::spawn(work::work(Arc::clone(shared))),
         tokio::spawn(compact::compact(Arc::clone(shared))),
         tokio::spawn(tidy::tidy(Arc::clone(shared))),
     ];
+    let tasks: Vec<_> = others.into_iter().chain(asking).collect();
     let aborts: Vec<_> = tasks.iter().map(tokio::task::JoinHandle::abort_handle).collect();
     for task in tasks {
         tokio::spawn(watch_over(task));

@@ -5,7 +5,6 @@ use super::{Member, State};
 use crate::ledger::LedgerError;
 use crate::quota::{Account, Quota};
 use jiff::civil::Date;
-use std::ops::Bound;
 
 /// Clients that are looked at while the data loop may not look.
 const AT_ONCE: usize = 64;
@@ -23,21 +22,21 @@ impl Member {
     /// How the clients that are served here, and have a quota, stand on the day `today`. Not for
     /// the data loop.
     pub fn accounts_here(&self, today: Date) -> Vec<Account> {
-        let (mut all, mut from) = (Vec::new(), Bound::Unbounded);
+        let (mut all, mut from) = (Vec::new(), None::<String>);
         loop {
             let state = self.shared.state();
             if !state.copy.has_quotas() {
                 return all;
             }
             let mut last = None;
-            for name in state.mine.range((from, Bound::Unbounded)).map(|(name, _)| name).take(AT_ONCE) {
+            for name in state.served.after(from.as_deref()).take(AT_ONCE) {
                 all.extend(self.account(&state, name, today));
-                last = Some(name.clone());
+                last = Some(name.to_owned());
             }
-            match last {
-                Some(name) => from = Bound::Excluded(name),
-                None => return all,
+            if last.is_none() {
+                return all;
             }
+            from = last;
         }
     }
 

@@ -1,36 +1,17 @@
 //! What the data loop and the store's thread both know.
 
 use super::claims::{Claim, Claims};
+use super::served::Served;
 use crate::copy::Copy;
 use crate::quota::Metered;
 use crate::record::{Sum, Usage};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// Refusals that are remembered, and for how long: the device asks again within a second.
 const REFUSALS: usize = 1024;
 const REMEMBERED: Duration = Duration::from_secs(5);
-
-/// A client that is served here.
-#[derive(Clone, Debug)]
-pub(super) struct Mine {
-    pub key: PublicKey,
-    pub inside: Vec<IpAddr>,
-    pub written: Written,
-}
-
-/// Whether the store knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// It came just now, so it is here whatever the store says.
-    Fresh,
-    /// It was here when the record went: it is, unless another gateway says otherwise.
-    Again,
-    /// Since that revision.
-    At(i64),
-}
 
 /// Why all is to be read anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +34,7 @@ pub(super) struct State {
     /// The key of this gateway, and whether the store was seen to have it.
     pub own_key: Option<PublicKey>,
     pub has_key: bool,
-    /// Served here, by name.
-    pub mine: BTreeMap<String, Mine>,
-    /// No longer served here, by the revisions that said so.
-    pub left: Vec<(String, i64)>,
+    pub served: Served,
     pub claims: Claims,
     refused: BTreeMap<PublicKey, (Refusal, Instant)>,
     /// Used since it was last written.
@@ -70,7 +48,7 @@ pub(super) struct State {
     pub draining: bool,
     /// Exits that lead nowhere here.
     pub lacks: Vec<String>,
-    /// How often a client came or went.
+    /// How often a client came or went who is granted something.
     pub moves: u64,
     pub reach: Option<Reach>,
     /// When the store was last heard.
@@ -107,8 +85,7 @@ impl State {
             replaced: None,
             own_key: None,
             has_key: true,
-            mine: BTreeMap::new(),
-            left: Vec::new(),
+            served: Served::default(),
             claims: Claims::default(),
             refused: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -132,21 +109,20 @@ impl State {
     /// The store is to be asked about a device.
     pub(super) fn ask(&mut self, device: &PublicKey, (invite, secret): (InviteId, &InviteSecret)) {
         let is_known = self.copy.is_known(device, (invite, secret));
-        self.claims.add(Claim { device: *device, invite, secret: secret.clone() }, is_known);
+        self.claims.add(Claim { device: *device, invite, secret: secret.clone(), is_known });
     }
 
     /// What the gateway `own` has of its clients in all, if the store does not have it so.
     pub(super) fn sum_to_write(&mut self, own: &str) -> Option<Sum> {
         let (copy, totals) = (&self.copy, &self.totals);
         let used = *self.sum.get_or_insert_with(|| {
-            let mut sum = Usage::default();
+            // What is known here takes the place of what the copy has of the same clients.
+            let mut sum = copy.sum_of(own).used;
+            totals.keys().for_each(|client| sum.take(copy.metered_at(client, own).total));
             totals.values().for_each(|metered| sum.add(metered.total));
-            let others =
-                copy.usage().filter(|(client, gateway, _)| *gateway == own && !totals.contains_key(*client));
-            others.for_each(|(.., usage)| sum.add(usage));
             sum
         });
-        let sum = Sum { clients: self.mine.len(), used };
+        let sum = Sum { clients: self.served.len(), used };
         (self.sum_written != Some(sum)).then_some(sum)
     }
 
@@ -200,6 +176,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::etcd::KeyValue;
+    use crate::record::Keys;
 
     #[test]
     fn what_waits_and_what_is_remembered_is_bounded() {
@@ -217,6 +195,20 @@ mod tests {
         assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS));
         assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
         assert_eq!(state.refusal(&key(5)), None, "told once");
+    }
+
+    #[test]
+    fn a_sum_counts_what_is_known_here_in_place_of_what_the_copy_has() {
+        let (mut state, keys) = (State::new(), Keys("/x/".into()));
+        for (key, bytes) in [("a/g", 5), ("b/g", 7), ("a/h", 100)] {
+            let value = format!(r#"{{"from_client":{bytes},"to_client":0}}"#).into_bytes();
+            let kv = KeyValue { key: format!("/x/usage/{key}"), value, revision: 2, lease: 0 };
+            state.copy.take(&keys, &kv);
+        }
+        let mut metered = Metered::default();
+        metered.add(Usage { from_client: 9, to_client: 1 }, jiff::civil::date(2026, 11, 26));
+        state.totals.insert("a".into(), metered);
+        assert_eq!(state.sum_to_write("g").map(|sum| sum.used.total()), Some(17));
     }
 
     #[test]

@@ -25,12 +25,12 @@ pub(super) async fn tidy(shared: Arc<Shared>) {
         while shared.lease() == 0 {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        for some in needless(&shared).chunks(BATCH) {
+        for some in needless(&shared).await.chunks(BATCH) {
             match ledger.forget_usage(some, &shared.name).await {
                 Ok(true) => {
                     let mut state = shared.state();
                     for own in some.iter().filter(|record| record.whose.1 == shared.name) {
-                        state.totals.remove(&own.whose.0);
+                        state.totals.remove(&*own.whose.0);
                     }
                 }
                 // Something has changed: the next look sees it.
@@ -43,21 +43,24 @@ pub(super) async fn tidy(shared: Arc<Shared>) {
     }
 }
 
-/// What can go.
-fn needless(shared: &Shared) -> Vec<Needless> {
+/// What can go. Others have their turn on this thread meanwhile.
+async fn needless(shared: &Shared) -> Vec<Needless> {
     let (mut all, mut last, today) = (Vec::new(), None, today());
     while all.len() < MOST {
-        let state = shared.state();
         let mut whose = None;
-        for (this, needless) in state.copy.used_after(last.as_ref(), &shared.name, today).take(AT_ONCE) {
-            // What was used a moment ago is not written yet.
-            all.extend(needless.filter(|record| !state.used.contains_key(&record.whose.0)));
-            whose = Some(this.clone());
+        {
+            let state = shared.state();
+            for (this, needless) in state.copy.used_after(last.as_ref(), &shared.name, today).take(AT_ONCE) {
+                // What was used a moment ago is not written yet.
+                all.extend(needless.filter(|record| !state.used.contains_key(&*record.whose.0)));
+                whose = Some(this.clone());
+            }
         }
         if whose.is_none() {
             break;
         }
         last = whose;
+        tokio::task::yield_now().await;
     }
     all
 }

@@ -1,11 +1,12 @@
-//! Writes what the gateway has to tell, and asks what it has to ask.
+//! Writes what the gateway has to tell: who is served here, and what they have used.
 
-use super::state::Written;
+use super::served::Written;
 use super::{Evict, Shared};
-use crate::copy::Effect;
-use crate::ledger::{ClaimError, Ledger};
+use crate::ledger::Ledger;
 use crate::quota::{Metered, today};
 use crate::record::Serving;
+use ropewalk_session::PublicKey;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -23,7 +24,6 @@ pub(super) async fn work(shared: Arc<Shared>) {
     let mut usage_due = Instant::now();
     loop {
         let _ = timeout(Duration::from_millis(250), shared.work.notified()).await;
-        claims(&shared, &mut ledger).await;
         let lease = shared.lease();
         if lease != 0 {
             let _ = serving(&shared, &mut ledger, lease).await;
@@ -36,90 +36,65 @@ pub(super) async fn work(shared: Arc<Shared>) {
     }
 }
 
-/// Some of the devices that wait. Where the store does not answer they wait on.
-async fn claims(shared: &Arc<Shared>, ledger: &mut Ledger) {
-    for _ in 0..SINGLES {
-        let Some(claim) = shared.state().claims.next() else { return };
-        let taken = || shared.state().copy.taken();
-        let outcome = ledger.claim(&shared.pool, taken, &claim.device, (claim.invite, &claim.secret)).await;
-        let effect = {
-            let mut state = shared.state();
-            match outcome {
-                Ok(claimed) => {
-                    tracing::info!(client = claimed.name, "a device has come by its invite");
-                    state.claims.done(&claim);
-                    state.copy.put_client(&claimed.name, Some(claimed.record), claimed.revision)
-                }
-                Err(ClaimError::Refused(refusal)) => {
-                    tracing::info!(client = %claim.device, ?refusal, "a device was refused");
-                    state.refuse(claim.device, refusal);
-                    state.claims.done(&claim);
-                    Effect::None
-                }
-                Err(ClaimError::Store(error)) => {
-                    tracing::debug!(%error, "a device has to wait");
-                    state.claims.later();
-                    return;
-                }
-            }
-        };
-        // The name was another device's, and the watch has not said yet that it is no longer.
-        if let Effect::Out(key) = effect {
-            shared.evict([Evict::Revoked(key)]);
-        }
-    }
-    // The rest after what else there is to do.
-    shared.work.notify_one();
-}
-
 /// Tells who is served here.
 async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger, lease: i64) -> Result<(), crate::StoreError> {
-    let who = |wanted: Written, most: usize| -> Vec<(String, Serving)> {
-        let state = shared.state();
-        let wanted = state.mine.iter().filter(|(_, m)| m.written == wanted).take(most);
-        let gateway = || shared.name.clone();
-        wanted.map(|(n, m)| (n.clone(), Serving { gateway: gateway(), inside: m.inside.clone() })).collect()
+    let records = |some: Vec<(String, Vec<IpAddr>)>| -> Vec<(String, Serving)> {
+        let one = |(name, inside)| (name, Serving { gateway: shared.name.clone(), inside });
+        some.into_iter().map(one).collect()
     };
     loop {
-        let fresh = who(Written::Fresh, BATCH);
+        let fresh = records(shared.state().served.fresh(BATCH));
         if fresh.is_empty() {
             break;
         }
         let revision = ledger.serve(&fresh, lease).await?;
-        fresh.iter().for_each(|(name, _)| note(shared, name, Written::Fresh, revision));
+        note(shared, &fresh, Written::Fresh, revision);
     }
-    for (name, serving) in who(Written::Again, SINGLES) {
-        match ledger.serve_on(&name, &serving, lease).await? {
-            Some(revision) => note(shared, &name, Written::Again, revision),
-            None => {
-                let key =
-                    shared.state().mine.get(&name).filter(|m| m.written == Written::Again).map(|m| m.key);
-                key.into_iter().for_each(|key| (shared.evict)(Evict::Elsewhere(key)));
+    let gone = records(shared.state().served.gone(BATCH));
+    // After a lease has ended, nobody serves most of them.
+    if gone.len() > 1
+        && let Some(revision) = ledger.serve_unserved(&gone, lease).await?
+    {
+        note(shared, &gone, Written::Again, revision);
+    } else {
+        for (name, serving) in gone.iter().take(SINGLES) {
+            match ledger.serve_on(name, serving, lease).await? {
+                Some(revision) => shared.state().served.note(name, Written::Again, revision),
+                None => {
+                    let key = served_again(shared, name);
+                    key.into_iter().for_each(|key| (shared.evict)(Evict::Elsewhere(key)));
+                }
             }
         }
+    }
+    if gone.len() == BATCH {
+        // The rest after what else there is to do.
+        shared.work.notify_one();
     }
     Ok(())
 }
 
-/// The store knows since `revision` who serves a client. If it has gone meanwhile, the record goes,
-/// too.
-fn note(shared: &Arc<Shared>, name: &str, was: Written, revision: i64) {
+/// The key of a client that is here and was to be written again.
+fn served_again(shared: &Arc<Shared>, name: &str) -> Option<PublicKey> {
+    let state = shared.state();
+    state.served.get(name).filter(|mine| mine.written() == Written::Again).map(|mine| mine.key)
+}
+
+/// The store knows since `revision` who serves these.
+fn note(shared: &Arc<Shared>, all: &[(String, Serving)], was: Written, revision: i64) {
     let mut state = shared.state();
-    match state.mine.get_mut(name) {
-        Some(mine) if mine.written == was => mine.written = Written::At(revision),
-        Some(_) => {}
-        None => state.left.push((name.to_owned(), revision)),
-    }
+    all.iter().for_each(|(name, _)| state.served.note(name, was, revision));
 }
 
 async fn leaving(shared: &Arc<Shared>, ledger: &mut Ledger) {
     loop {
-        let Some((name, revision)) = shared.state().left.last().cloned() else { return };
+        let next = shared.state().served.next_left();
+        let Some((name, revision)) = next else { return };
         // Without the store, the lease ends it.
         if ledger.serve_no_more(&name, revision).await.is_err() {
+            shared.state().served.left_later((name, revision));
             return;
         }
-        shared.state().left.retain(|entry| *entry != (name.clone(), revision));
     }
 }
 

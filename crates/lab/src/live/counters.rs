@@ -38,7 +38,7 @@ impl Counters {
             interfaces: engine.devices.iter().map(|d| d.counters).collect(),
             links: engine.link_counts(),
             waits_ms: engine.ways.iter().map(|w| w.wait.percentile_ms(99.0)).collect(),
-            radios: radios.map_or(Vec::new(), |r| r.radio_stats()),
+            radios: radios.map_or(Vec::new(), |r| r.all_radio_stats()),
             channels: (0..engine.plan.radios.len())
                 .map(|i| radios.map_or(String::new(), |r| r.channel(i)))
                 .collect(),

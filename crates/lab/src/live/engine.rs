@@ -14,7 +14,7 @@ use ropewalk_air::Time;
 use ropewalk_air::wifi::{Command, RadioId};
 use ropewalk_air::wired::{self, Link};
 use ropewalk_scenario::Scenario;
-use ropewalk_sim::build::{Action, Agenda, Built};
+use ropewalk_sim::build::{Action, Agenda, Built, weighted_sources};
 use ropewalk_sim::measure::{LinkCounts, Spans};
 use ropewalk_sim::net::IfCounters;
 use ropewalk_sim::walk::Walks;
@@ -85,7 +85,7 @@ pub(super) struct Engine {
 impl Driven for Engine {
     fn next_due(&self) -> Option<Time> {
         let ways = self.ways.iter().filter_map(|w| w.link.next_timeout()).min();
-        let air = self.radios.as_ref().and_then(|r| r.air.next_timeout());
+        let air = self.radios.as_ref().and_then(Radios::next_timeout);
         let planned = [self.agenda.next(), self.walks.next()].into_iter().flatten().min();
         let planned = planned.zip(self.zero).map(|(at, zero)| zero + (at - Time::ZERO));
         [ways, air, planned, self.readers.next()].into_iter().flatten().min()
@@ -151,7 +151,8 @@ impl Engine {
             ways.push(Way { link, to: direction.to.0 as usize, wait_ns: 0, wait: Spans::default() });
         }
         let dilation = scenario.medium.time_dilation.into();
-        let radios = built.air.clone().map(|air| Radios::new(air, dilation, plan.on_air.clone()));
+        let sources = weighted_sources(scenario);
+        let radios = built.air.clone().map(|air| Radios::new(air, dilation, plan.on_air.clone(), sources));
         for (mark, file) in files.iter().enumerate() {
             let watched = file.iter().try_for_each(|file| reactor.watch(file, mark as u64));
             watched.map_err(LabError::kernel("watch a device"))?;

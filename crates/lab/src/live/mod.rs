@@ -41,6 +41,7 @@ mod run;
 mod setup;
 mod tap;
 mod transport;
+mod weighted;
 
 pub use capture::{Capture, Monitor};
 pub use counters::Counters;
@@ -58,9 +59,10 @@ use std::sync::Arc;
 use ropewalk_air::Time;
 use ropewalk_air::wifi::Command;
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Event, What};
+use ropewalk_scenario::file::{Event, MediumModel, What};
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::units::Db;
+use ropewalk_sim::BuildError;
 use ropewalk_sim::build::{Action, Built};
 use ropewalk_sim::net::NodeId;
 
@@ -257,6 +259,13 @@ impl Lab {
         built.nodes.get(node).is_some_and(|id| reaches(*id))
     }
 
+    fn needs_802_11(&self, key: &str, sentence: &str) -> Result<()> {
+        match self.scenario.medium.model {
+            MediumModel::Wifi => Ok(()),
+            MediumModel::WeightedFair => Err(BuildError::new(key, sentence).into()),
+        }
+    }
+
     /// The simulator's view of the network. It holds what cannot cross threads, so it is not kept.
     fn built(&self) -> Result<Built> {
         Ok(Built::network(&self.scenario, &self.directory)?)
@@ -280,6 +289,12 @@ impl Lab {
     /// # Errors
     /// What it names is not there, or the model refuses it.
     pub fn change(&self, event: &Event) -> Result<()> {
+        if !event.what.name().starts_with("link-") {
+            self.needs_802_11(
+                "event.what",
+                "the weighted-fair medium knows nothing of this; change links only",
+            )?;
+        }
         let built = self.built()?;
         let actions = built.actions(&self.scenario, event)?;
         let mut ends = Vec::new();
@@ -337,6 +352,8 @@ impl Lab {
     /// # Errors
     /// There is no such interface or radio.
     pub fn capture(&self, name: &str) -> Result<Capture> {
+        let sentence = "the weighted-fair medium has no frames to hear; see packets with `ropewalk lab exec NODE -- tcpdump -i IFACE`";
+        self.needs_802_11("medium.model", sentence)?;
         let radio = capture::radio_of(&self.plan, name).ok_or_else(|| LabError::NotOnAir(name.to_owned()))?;
         let (sender, heard) = std::sync::mpsc::channel();
         let wall = std::time::SystemTime::now();

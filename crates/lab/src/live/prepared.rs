@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::feedback::{self, Readers};
 use super::node::Node;
 use super::plan::Plan;
-use super::{Lab, Options, hold_interferers, run, setup, transport};
+use super::{Lab, Options, hold_interferers, setup, transport};
 use crate::realtime::Keeper;
 use crate::site::Site;
 use crate::{LabError, Result};
@@ -28,9 +28,6 @@ pub(super) struct PreparedLab {
 
 impl PreparedLab {
     pub(super) fn new(scenario: &Scenario, options: &Options) -> Result<PreparedLab> {
-        if let Some(refused) = run::refused_medium(scenario) {
-            return Err(refused.into());
-        }
         if let Some(first) = transport::refusals(scenario).into_iter().next() {
             return Err(first.into());
         }

@@ -1,6 +1,7 @@
 //! Radios: what a driver and mac80211 would do between a device and the air.
 
 use ropewalk_air::Time;
+use ropewalk_air::wifi::abstract_medium::WeightedSource;
 use ropewalk_air::wifi::phy::Channel;
 use ropewalk_air::wifi::{
     AccessCategory, AirSpec, Dilated, Event, IfaceId, Mac, Mode, Output, Packet, PeerStats, RadioId,
@@ -13,6 +14,7 @@ use super::engine::Engine;
 use super::ether::{Frame, Piece};
 use super::feedback::{Neighbours, token};
 use super::tap;
+use super::weighted::WeightedFair;
 use crate::{LabError, Result};
 
 /// What an interface on air is.
@@ -37,10 +39,18 @@ pub(super) struct Radios {
     pub(super) neighbours: Vec<Neighbours>,
     /// What completions and receptions say of each neighbour, by interface of the air.
     heard: Vec<Vec<(Mac, Heard)>>,
+    /// The abstract medium, if it is in the place of 802.11.
+    pub(super) weighted: Option<WeightedFair>,
 }
 
 impl Radios {
-    pub(super) fn new((spec, seed): (AirSpec, u64), dilation: u32, on_air: Vec<usize>) -> Result<Radios> {
+    /// With `sources` by radio they are on the abstract medium.
+    pub(super) fn new(
+        (spec, seed): (AirSpec, u64),
+        dilation: u32,
+        on_air: Vec<usize>,
+        sources: Option<Vec<Option<WeightedSource>>>,
+    ) -> Result<Radios> {
         let role = |mode: &Mode| match mode {
             Mode::AccessPoint(_) => Role::AccessPoint,
             Mode::Station(s) => Role::Station(match s.start {
@@ -49,11 +59,15 @@ impl Radios {
             }),
             Mode::Mesh { .. } => Role::Mesh,
         };
+        let radio_of: Vec<RadioId> = spec.ifaces.iter().map(|i| i.radio).collect();
+        let channels: Vec<Channel> = spec.radios.iter().map(|r| r.channel).collect();
+        let weighted = sources.map(|sources| WeightedFair::new(&sources, &channels, &radio_of));
         Ok(Radios {
             macs: spec.ifaces.iter().map(|i| i.mac).collect(),
             roles: spec.ifaces.iter().map(|i| role(&i.mode)).collect(),
-            radio_of: spec.ifaces.iter().map(|i| i.radio).collect(),
-            channels: spec.radios.iter().map(|r| r.channel).collect(),
+            radio_of,
+            channels,
+            weighted: weighted.transpose()?,
             neighbours: vec![Neighbours::default(); on_air.len()],
             heard: vec![Vec::new(); on_air.len()],
             on_air,
@@ -73,6 +87,10 @@ impl Radios {
         };
         let Some(to) = to else { return false };
         let to = if to.is_group() { Mac::BROADCAST } else { to };
+        if let Some(weighted) = &mut self.weighted {
+            weighted.send(now, iface, to, piece);
+            return true;
+        }
         let d = piece.description();
         let ac = AccessCategory::from_dscp(d.dscp);
         let token = token(ac as usize, piece.len());
@@ -101,6 +119,23 @@ impl Radios {
         self.iface_of(station).is_some_and(|i| self.roles[i] == Role::Station(Some(own)))
     }
 
+    /// Who receives what an interface sends to an address, on the abstract medium.
+    pub(super) fn receivers(&self, from: IfaceId, to: Mac) -> Vec<usize> {
+        if !to.is_group() {
+            return self.iface_of(to).into_iter().collect();
+        }
+        let own = Role::Station(Some(self.macs[usize::from(from.0)]));
+        (0..self.roles.len()).filter(|i| self.roles[*i] == own).collect()
+    }
+
+    /// When something is due on the air.
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        match &self.weighted {
+            Some(weighted) => weighted.next_timeout(),
+            None => self.air.next_timeout(),
+        }
+    }
+
     fn heard_mut(&mut self, iface: usize, neighbour: Mac) -> &mut Heard {
         let list = &mut self.heard[iface];
         let place = list.binary_search_by_key(&neighbour, |h| h.0).unwrap_or_else(|place| {
@@ -125,9 +160,24 @@ impl Radios {
         channel.map_or_else(String::new, |c| format!("{} ({} MHz)", c.primary(), c.width().mhz()))
     }
 
-    pub(super) fn radio_stats(&self) -> Vec<RadioStats> {
-        let stats = |i: usize| self.air.radio_stats(RadioId(i as u16)).unwrap_or_default();
-        (0..self.channels.len()).map(stats).collect()
+    /// Counters of a radio.
+    pub(super) fn radio_stats(&self, radio: RadioId) -> RadioStats {
+        match &self.weighted {
+            Some(weighted) => weighted.radio_stats(radio),
+            None => self.air.radio_stats(radio).unwrap_or_default(),
+        }
+    }
+
+    /// Counters of an interface of the air towards each neighbour.
+    pub(super) fn peer_stats(&self, iface: IfaceId) -> Vec<(Mac, PeerStats)> {
+        match &self.weighted {
+            Some(weighted) => weighted.peer_stats(iface),
+            None => self.air.peer_stats(iface).collect(),
+        }
+    }
+
+    pub(super) fn all_radio_stats(&self) -> Vec<RadioStats> {
+        (0..self.channels.len()).map(|i| self.radio_stats(RadioId(i as u16))).collect()
     }
 
     /// Counters of each interface of the air towards its neighbours.
@@ -138,7 +188,7 @@ impl Radios {
                 list.binary_search_by_key(&to, |h| h.0).map_or(Heard::default(), |place| list[place].1)
             };
             let counts = |(to, peer): (Mac, PeerStats)| StationCounts { to, peer, heard: heard(to) };
-            self.air.peer_stats(IfaceId(iface as u16)).map(counts).collect()
+            self.peer_stats(IfaceId(iface as u16)).into_iter().map(counts).collect()
         };
         (0..self.on_air.len()).map(of).collect()
     }
@@ -147,6 +197,9 @@ impl Radios {
 impl Engine {
     /// Takes what the air has to say.
     pub(super) fn run_air(&mut self) {
+        if self.radios.as_ref().is_some_and(|r| r.weighted.is_some()) {
+            return self.run_weighted();
+        }
         let reactor = std::sync::Arc::clone(&self.reactor);
         while let Some(output) = self.radios.as_mut().and_then(|r| r.air.poll(reactor.now())) {
             match output {
@@ -170,7 +223,7 @@ impl Engine {
     fn on_received(&mut self, received: Received<Piece>) {
         let Some(radios) = &mut self.radios else { return };
         let iface = usize::from(received.iface.0);
-        let (by, own) = (radios.on_air[iface], radios.macs[iface]);
+        let own = radios.macs[iface];
         radios.neighbours[iface].on_received(&received, radios.air.bps(received.rate));
         // Kept at the sender's, where the rest of what is known about the pair is.
         if let Some(sender) = radios.iface_of(received.from) {
@@ -178,20 +231,25 @@ impl Engine {
             heard.received += 1;
             heard.minus_mdbm += (received.signal_dbm * -1000.0) as u64;
         }
-        let (piece, marked) = (received.payload, received.ecn_marked);
-        let to = piece.to();
+        self.deliver(iface, received.payload, received.ecn_marked, received.at);
+    }
+
+    /// A piece has come to an interface of the air.
+    pub(super) fn deliver(&mut self, iface: usize, piece: Piece, marked: bool, at: Time) {
+        let Some(radios) = &self.radios else { return };
+        let (by, own, to) = (radios.on_air[iface], radios.macs[iface], piece.to());
         match radios.roles[iface] {
             // A group's frame that comes back from the access point (802.11-2020, 9.3.2.1: stations drop their own).
             Role::Station(_) if piece.from() == own => {}
             // An access point passes on what one of its stations has for others.
-            Role::AccessPoint if to != own && radios.is_station_of(to, received.iface) => {
+            Role::AccessPoint if to != own && radios.is_station_of(to, IfaceId(iface as u16)) => {
                 self.transmit(by, piece)
             }
             Role::AccessPoint if to.is_group() => {
                 self.transmit(by, piece.clone());
-                self.arrive(by, piece, marked, received.at);
+                self.arrive(by, piece, marked, at);
             }
-            _ => self.arrive(by, piece, marked, received.at),
+            _ => self.arrive(by, piece, marked, at),
         }
     }
 

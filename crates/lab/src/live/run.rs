@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::MediumModel;
 use ropewalk_scenario::report::{Band, FlowRow, LabTime, Provenance, Report, Series};
 use ropewalk_sim::BuildError;
 use ropewalk_sim::measure::rows;
@@ -23,22 +22,17 @@ const DAEMONS_AT_MOST: Duration = Duration::from_millis(50);
 
 /// Everything of a scenario that the simulator can do and this machine cannot, with keys and remedies; empty: it runs in the lab.
 pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
-    let mut all: Vec<BuildError> = refused_medium(scenario).into_iter().collect();
     let roams = scenario.node.iter().filter(|(_, node)| node.roam.is_some());
-    all.extend(roams.map(|(name, _)| {
-        let sentence = "the lab's stations stay with their access points; run this with `ropewalk sim`";
-        BuildError::new(format!("node.{name}.roam"), sentence)
-    }));
+    let mut all: Vec<BuildError> = roams
+        .map(|(name, _)| {
+            let sentence = "the lab's stations stay with their access points; run this with `ropewalk sim`";
+            BuildError::new(format!("node.{name}.roam"), sentence)
+        })
+        .collect();
     all.extend(transport::refusals(scenario));
     all.extend(flows::refusals(scenario));
     all.extend(bonds::refusals(scenario));
     all
-}
-
-/// What the scenario asks of the medium that only the simulator has.
-pub(crate) fn refused_medium(scenario: &Scenario) -> Option<BuildError> {
-    let sentence = "the lab has the 802.11 medium only; run this with `ropewalk sim`";
-    (scenario.medium.model != MediumModel::Wifi).then(|| BuildError::new("medium.model", sentence))
 }
 
 /// A run that is ready to begin.

@@ -78,7 +78,7 @@ impl Capture {
         Self::NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("capture", &self.device)
     }
 

@@ -121,6 +121,30 @@ impl Change {
         }
     }
 
+    /// The table of the firewall that it is, or has.
+    pub(super) fn table(&self) -> Option<String> {
+        Some(match self {
+            Change::NatTable(table) => table.name(),
+            Change::Capture(capture) => capture.name(),
+            Change::Classes(classes) => classes.table(),
+            Change::Guard(guard) => guard.name(),
+            Change::KillSwitch(switch) => switch.name(),
+            Change::Grants(grants) => grants.name(),
+            Change::Quotas(quotas) => quotas.name(),
+            Change::GlobalNetwork(network) => network.name(),
+            Change::ExitMarks(marks) => marks.name(),
+            _ => return None,
+        })
+    }
+
+    /// Adds that table again, where somebody has taken it away.
+    pub(super) fn add_table(&self) -> Result<(), SetupError> {
+        match self {
+            Change::Classes(classes) => classes.add_table(),
+            whole => whole.make(),
+        }
+    }
+
     /// It stays when its bond fails.
     pub(super) fn is_kill_switch(&self) -> bool {
         matches!(self, Change::KillSwitch(_))

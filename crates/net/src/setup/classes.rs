@@ -46,7 +46,7 @@ pub fn classes(journal: &mut Journal, device: &str, rate_bps: u64) -> Result<(),
 impl Classes {
     pub(super) fn add(&self) -> Result<(), SetupError> {
         let made = TC.run(&["-batch", "-"], &self.commands()).map_err(SetupError::from);
-        let made = made.and_then(|_| NFT.replace(&self.table(), &self.rules()));
+        let made = made.and_then(|_| self.add_table());
         if made.is_err() {
             // Some of it may have been done. The first error says more than those that follow.
             let _ = self.delete();
@@ -69,7 +69,12 @@ impl Classes {
         said.contains(&format!("qdisc htb {HANDLE}:"))
     }
 
-    fn table(&self) -> String {
+    /// The table alone: the qdisc outlasts a flushed firewall.
+    pub(super) fn add_table(&self) -> Result<(), SetupError> {
+        NFT.replace(&self.table(), &self.rules())
+    }
+
+    pub(super) fn table(&self) -> String {
         table_name("classes", &self.device)
     }
 

@@ -52,8 +52,8 @@ pub(super) struct Flow {
 /// A message as it comes or goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
-    kind: u16,
-    body: Vec<u8>,
+    pub(super) kind: u16,
+    pub(super) body: Vec<u8>,
 }
 
 impl NetlinkSerializable for Message {

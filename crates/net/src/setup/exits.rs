@@ -120,7 +120,11 @@ fn replace(journal: &mut Journal, exits: &Exits) -> Result<(), SetupError> {
     let noted = journal.changes().iter().find(|c| matches!(c, Change::ExitMarks(_))).cloned();
     let marks = ExitMarks { device: exits.device.clone(), rules: exits.rules() };
     match (noted, exits.exits.is_empty()) {
-        (Some(_), false) => marks.add(),
+        (Some(_), false) => {
+            marks.add()?;
+            journal.remember(Change::ExitMarks(marks));
+            Ok(())
+        }
         (None, false) => journal.make(Change::ExitMarks(marks)),
         (Some(noted), true) => journal.undo(&noted),
         (None, true) => Ok(()),
@@ -315,7 +319,7 @@ impl ExitMarks {
         NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("exits", &self.device)
     }
 }

@@ -65,7 +65,7 @@ impl Guard {
         Self::NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("guard", &self.device)
     }
 
@@ -93,7 +93,7 @@ impl KillSwitch {
         Self::NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("kill-switch", &self.device)
     }
 

@@ -82,7 +82,7 @@ impl GlobalNetwork {
         NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("global6", &self.device)
     }
 

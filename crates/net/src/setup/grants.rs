@@ -169,7 +169,11 @@ pub fn keep_held_back(journal: &mut Journal, device: &str) -> Result<usize, Setu
 fn replace(journal: &mut Journal, grants: &Grants) -> Result<(), SetupError> {
     let noted = journal.changes().iter().find(|c| matches!(c, Change::Grants(_))).cloned();
     match (noted, grants.rules().is_empty()) {
-        (Some(_), false) => grants.add(),
+        (Some(_), false) => {
+            grants.add()?;
+            journal.remember(Change::Grants(grants.clone()));
+            Ok(())
+        }
         (None, false) => journal.make(Change::Grants(grants.clone())),
         (Some(noted), true) => journal.undo(&noted),
         (None, true) => Ok(()),
@@ -227,7 +231,7 @@ impl Grants {
         NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("grants", &self.device)
     }
 

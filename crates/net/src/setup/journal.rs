@@ -134,6 +134,14 @@ impl Journal {
         self.write(Some(&Entry::Undone(old.clone())))
     }
 
+    /// A table that is noted has these rules now, of which the file knows nothing.
+    pub(super) fn remember(&mut self, change: Change) {
+        let table = change.table();
+        if let Some(noted) = self.changes.iter_mut().find(|c| c.table() == table) {
+            *noted = change;
+        }
+    }
+
     /// Takes one change back early.
     pub fn undo(&mut self, change: &Change) -> Result<(), SetupError> {
         self.held.take_back(change)?;

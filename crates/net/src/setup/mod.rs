@@ -24,6 +24,7 @@ mod rts;
 mod rule;
 mod station;
 mod sysctl;
+mod tables;
 mod ways;
 
 pub use bridge::{find_bridge, join_bridge};
@@ -43,9 +44,10 @@ pub use neighbours::{Answers, NeighbourProxies, prepare_answers};
 pub use quotas::{Hold, Quotas, hold_back};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
-pub use rule::{Rule, RuleKind};
+pub use rule::{Rule, RuleKind, keep_rules};
 pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, ask_for_marks, forwarding, liberal_tracking, reverse_path};
+pub use tables::{TableWatch, keep_tables};
 pub use ways::{ExitTable, Way, find_ways};
 
 use std::io;

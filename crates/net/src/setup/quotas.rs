@@ -48,7 +48,11 @@ pub struct Quotas {
 pub fn hold_back(journal: &mut Journal, quotas: &Quotas) -> Result<(), SetupError> {
     let noted = journal.changes().iter().find(|c| matches!(c, Change::Quotas(_))).cloned();
     match (noted, quotas.held.is_empty()) {
-        (Some(_), false) => quotas.add(),
+        (Some(_), false) => {
+            quotas.add()?;
+            journal.remember(Change::Quotas(quotas.clone()));
+            Ok(())
+        }
         (None, false) => journal.make(Change::Quotas(quotas.clone())),
         (Some(noted), true) => journal.undo(&noted),
         (None, true) => Ok(()),
@@ -89,7 +93,7 @@ impl Quotas {
         NFT.delete(&self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         table_name("quotas", &self.device)
     }
 

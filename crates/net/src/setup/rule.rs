@@ -229,8 +229,11 @@ impl Rule {
 
 /// Adds rules of the journal again that others have taken away, as a restart of systemd-networkd
 /// does, in the order in which they were made: what holds back comes before what lets through.
-/// Says how many; the first error is returned when all were tried.
-pub(super) fn keep_rules(journal: &Journal) -> Result<usize, SetupError> {
+/// Says how many. To be asked now and then.
+///
+/// # Errors
+/// The first that there was; what else can be done is done.
+pub fn keep_rules(journal: &Journal) -> Result<usize, SetupError> {
     let mut netlink = Netlink::open().map_err(failed)?;
     let (mut back, mut outcome) = (0, Ok(()));
     for change in journal.changes() {

@@ -132,6 +132,12 @@ pub(crate) struct BunchAp {
     /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit (HTB); with --uplink
     #[arg(long, value_name = "MBPS", requires = "uplink")]
     pub uplink_rate: Option<f64>,
+    /// What the uplink may carry for neighbours in a month, such as 10GB; with --uplink
+    #[arg(long, value_name = "AMOUNT", requires = "uplink")]
+    pub cap: Option<Amount>,
+    /// The day of the month on which a new allowance begins [default: 1]
+    #[arg(long, value_name = "DAY", requires = "cap", value_parser = clap::value_parser!(u8).range(1..=31))]
+    pub reset_day: Option<u8>,
     /// Help the uploads of devices at this interface
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub home: Option<String>,

@@ -528,7 +528,10 @@ impl Daemon {
                 score: account.score,
                 carried_packets: account.carried_packets,
                 carried_bytes: account.carried_bytes,
+                delivered_packets: account.delivered_packets,
+                delivered_bytes: account.delivered_bytes,
                 records: self.ledgers.head(key).map_or(0, |r| r.statement.number),
+                signed_bytes: self.ledgers.head(key).map_or(0, |r| r.statement.totals.carried_bytes),
             }
         };
         GatewayStatus {

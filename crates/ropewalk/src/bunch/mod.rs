@@ -11,7 +11,7 @@
 //! | `overhear` | what an access point hears on the air |
 //! | `listen` | which uploads the gateway tells it to listen for |
 //! | `hello` | the access point's end of the handshake |
-//! | `tunnel`, `record` | a tunnel: its TCP connection, and what goes over it |
+//! | `tunnel`, `cork`, `record` | a tunnel: its TCP connection, when and what is written |
 //! | `accounts` | who carried how much, signed by both ends |
 //! | `harvest` | how much of an uplink nobody uses |
 //! | `words` | what the daemons tell each other besides the bunch protocol |
@@ -21,6 +21,7 @@ mod accounts;
 mod ap;
 mod args;
 mod conn;
+mod cork;
 mod flows;
 mod gateway;
 mod greeting;
@@ -42,11 +43,12 @@ use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
 use crate::daemon::{Outbox, entropy, mailbox};
 use crate::exit::{Code, failure};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
 use crate::gateway::SharedClients;
 use crate::gateway::audit::Audit;
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
-use crate::gateway::grants::{Keeper, Machine, SharedJournal};
+use crate::gateway::grants::{Keeper, Machine};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::top::live::{self, View};
@@ -65,6 +67,7 @@ use ropewalk_net::{nat, privileges, service};
 use ropewalk_session::Layer;
 use std::io::{ErrorKind, IsTerminal};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Packets that wait in the device for us.
@@ -153,12 +156,12 @@ fn serve_metrics(address: Option<SocketAddr>, outbox: &Outbox) -> anyhow::Result
 }
 
 /// The state directory and its journal, whatever a killed predecessor has left taken back.
-fn open_journal(dir: &StateDir) -> anyhow::Result<Journal> {
+fn open_journal(dir: &StateDir) -> anyhow::Result<TakesBack> {
     let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    Ok(journal)
+    Ok(TakesBack::new(journal))
 }
 
 /// A device, up.
@@ -183,13 +186,13 @@ fn run_gateway(args: BunchGateway) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
-    let mut journal = open_journal(&dir)?;
-    let outcome = serve(args, &dir, &mut journal);
+    let journal = open_journal(&dir)?;
+    let outcome = serve(args, &dir, journal.shared());
     service::stopping();
     outcome.and(journal.restore().map_err(Into::into))
 }
 
-fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::Result<()> {
+fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
     let IpNet::V4(_) = args.address else {
         return Err(failure(Code::Usage, "--address takes an IPv4 network: a bunch carries IPv4"));
     };
@@ -198,11 +201,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     let public = key.public();
     let listener = listen(args.listen)?;
     let signals = Signals::new().context("signals cannot be caught")?;
-    let tun = open_device(args.tun.as_deref(), &pool.gateway(), journal)?;
-    for obstacle in nat::masquerade_by(journal, tun.name(), &pool.gateway(), args.deliver.as_deref())? {
-        tracing::warn!("{obstacle}");
-    }
-    liberal_tracking(journal)?;
+    let tun = with(journal, |journal| let_out(&args, &pool, journal))??;
     let listening = Listening {
         listen: vec![listener.local_addr()?],
         device: tun.name().to_owned(),
@@ -210,6 +209,9 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;
+    let without_rules = "what contributors bring goes nowhere";
+    let without_tables = "what contributors bring leaves untranslated, and their homes are open";
+    firewall::keep(journal, Kept { device: None, without_rules, without_tables })?;
     let clients = SharedClients::open(dir, pool)?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
@@ -247,6 +249,16 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &mut Journal) -> anyhow::R
     })
 }
 
+/// A gateway's device, whose access points' connections leave by this machine.
+fn let_out(args: &BunchGateway, pool: &Pool, journal: &mut Journal) -> anyhow::Result<Tun> {
+    let tun = open_device(args.tun.as_deref(), &pool.gateway(), journal)?;
+    for obstacle in nat::masquerade_by(journal, tun.name(), &pool.gateway(), args.deliver.as_deref())? {
+        tracing::warn!("{obstacle}");
+    }
+    liberal_tracking(journal)?;
+    Ok(tun)
+}
+
 fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).map_err(|e| match e.kind() {
         ErrorKind::AddrInUse => {
@@ -270,8 +282,8 @@ fn run_ap(args: BunchAp) -> anyhow::Result<()> {
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
     let token = commands::remembered_token(&dir, given)?;
-    let mut journal = open_journal(&dir)?;
-    let outcome = help(args, &dir, token, &mut journal);
+    let journal = open_journal(&dir)?;
+    let outcome = help(args, &dir, token, journal.shared());
     service::stopping();
     outcome.and(journal.restore().map_err(Into::into))
 }
@@ -280,25 +292,35 @@ fn help(
     args: BunchAp,
     dir: &StateDir,
     token: ropewalk_session::Token,
-    journal: &mut Journal,
+    journal: &SharedJournal,
 ) -> anyhow::Result<()> {
     let key = identity::load_or_make(dir)?;
     let share = args.share.as_deref().map(|i| share::Share::open(i, args.miss)).transpose()?;
     let hears = |i: &str| overhear::Overhear::open(i, args.home.is_some(), entropy().random());
     let overhear = args.monitor.as_deref().map(hears).transpose()?;
     let signals = Signals::new().context("signals cannot be caught")?;
+    let tun = with(journal, |journal| take_in(&args, journal))??;
+    privileges::drop_all_but_network()?;
+    let without_rules = "a home's connections go as if nobody were here";
+    firewall::keep(journal, Kept { device: None, without_rules, without_tables: without_rules })?;
+    let (inbox, outbox) = mailbox()?;
+    serve_metrics(args.observed.metrics, &outbox)?;
+    let _server = Server::start(dir, ApControl(outbox))?;
+    let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
+    let metered = ap::Metered::open(&args, dir)?;
+    let mailbox = inbox;
+    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, metered, mailbox, signals };
+    ap::run(parts, Arc::clone(journal))
+}
+
+/// An access point's device, and the classes of its uplink.
+fn take_in(args: &BunchAp, journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = open_device(args.tun.as_deref(), &[], journal)?;
     liberal_tracking(journal)?;
     if let (Some(uplink), Some(mbps)) = (&args.uplink, args.uplink_rate) {
         classes(journal, uplink, (mbps * 1e6) as u64)?;
     }
-    privileges::drop_all_but_network()?;
-    let (inbox, outbox) = mailbox()?;
-    serve_metrics(args.observed.metrics, &outbox)?;
-    let _server = Server::start(dir, ApControl(outbox))?;
-    let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
-    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, mailbox: inbox, signals };
-    ap::run(parts, journal)
+    Ok(tun)
 }
 
 /// Answers requests to an access point.

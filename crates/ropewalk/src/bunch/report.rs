@@ -107,9 +107,17 @@ pub(crate) struct Contributor {
     pub carried_packets: u64,
     #[serde(default)]
     pub carried_bytes: u64,
+    /// Of these, what was right and came first.
+    #[serde(default)]
+    pub delivered_packets: u64,
+    #[serde(default)]
+    pub delivered_bytes: u64,
     /// Number of the last record that it and the gateway have signed; 0: none since the start.
     #[serde(default)]
     pub records: u64,
+    /// Carried bytes by that record, of all starts.
+    #[serde(default)]
+    pub signed_bytes: u64,
 }
 
 /// An access point.
@@ -150,17 +158,44 @@ pub(crate) struct ApStatus {
     /// uplink was full or the tunnel gone.
     pub native_packets: u64,
     pub dropped_packets: u64,
-    /// Packets handed to neighbours, had from them, and refused from whoever it was.
-    pub shares_sent: u64,
-    pub shares_received: u64,
-    pub shares_refused: u64,
+    /// What it and its neighbours hand each other.
+    #[serde(flatten)]
+    pub shares: ShareStatus,
     /// How it stands with the gateway about what it carried.
     #[serde(default)]
     pub account: AccountStatus,
+    /// Its uplink is metered; none: it carries for neighbours what they bring.
+    #[serde(default)]
+    pub cap: Option<Box<CapStatus>>,
     /// Neighbours are handed packets by this interface, and hand theirs.
     pub handed: Option<String>,
     /// What it overhears.
     pub air: Option<AirStatus>,
+}
+
+/// Packets handed to neighbours, had from them, and refused from whoever it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ShareStatus {
+    #[serde(rename = "shares_sent")]
+    pub sent: u64,
+    #[serde(rename = "shares_received")]
+    pub received: u64,
+    #[serde(rename = "shares_refused")]
+    pub refused: u64,
+}
+
+/// What a metered uplink may carry for neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CapStatus {
+    /// In a month, and what is left of that.
+    pub bytes: u64,
+    pub left_bytes: u64,
+    /// The day of the month on which a new allowance begins.
+    pub reset_day: u8,
+    /// Neighbours are not helped until then.
+    pub is_used_up: bool,
+    /// Packets of neighbours for which nothing was left, since the start.
+    pub refused_packets: u64,
 }
 
 /// Records of what an access point carried.
@@ -168,6 +203,9 @@ pub(crate) struct ApStatus {
 pub(crate) struct AccountStatus {
     /// Number of the last one that it and the gateway have signed.
     pub records: u64,
+    /// Bytes carried for others, by that record.
+    #[serde(default)]
+    pub signed_bytes: u64,
     /// Claims and offers that were refused since the start.
     pub refused: u64,
     /// Claims that were not answered.
@@ -290,7 +328,10 @@ fn ap(a: &ApStatus) -> String {
         a.refused
     );
     let _ = writeln!(out, "{}", neighbours(a));
-    let AccountStatus { records, refused, unanswered } = a.account;
+    if let Some(cap) = &a.cap {
+        let _ = writeln!(out, "{}", allowance(cap));
+    }
+    let AccountStatus { records, refused, unanswered, .. } = a.account;
     if records + refused + unanswered > 0 {
         let _ = writeln!(
             out,
@@ -298,6 +339,20 @@ fn ap(a: &ApStatus) -> String {
         );
     }
     out
+}
+
+/// What is left for neighbours.
+pub(super) fn allowance(cap: &CapStatus) -> String {
+    let left = if cap.is_used_up {
+        format!("used up; helped again from day {} of the month", cap.reset_day)
+    } else {
+        format!("{} left until day {} of the month", bytes(cap.left_bytes), cap.reset_day)
+    };
+    format!(
+        "for neighbours {} a month: {left}, no bytes for {} packets",
+        bytes(cap.bytes),
+        cap.refused_packets
+    )
 }
 
 /// How it and its neighbours get each other's packets.
@@ -325,9 +380,9 @@ fn neighbours(a: &ApStatus) -> String {
         Some(interface) => format!(
             "is handed packets on {interface}: {}, {} packets handed on, {} had, {} refused",
             count(a.neighbours, "neighbour"),
-            a.shares_sent,
-            a.shares_received,
-            a.shares_refused
+            a.shares.sent,
+            a.shares.received,
+            a.shares.refused
         ),
         None => "neither overhears nor is handed packets: nobody helps it, and it helps nobody".to_owned(),
     }
@@ -371,6 +426,21 @@ mod tests {
         let text = render(&BunchStatus::Ap(ApStatus { air: Some(air), ..ApStatus::default() }));
         assert!(text.contains(": 1 cell, 0 uploads to listen for"), "{text}");
         assert!(text.contains("overhears on mon0 (not there)") && text.contains("left 7: 4 enc"), "{text}");
+        let cap = CapStatus { bytes: 10_000_000_000, left_bytes: 2_000_000, ..CapStatus::default() };
+        let shares = ShareStatus { sent: 3, ..ShareStatus::default() };
+        let of = |cap: Option<CapStatus>| {
+            let cap = cap.map(Box::new);
+            BunchStatus::Ap(ApStatus { cap, shares, ..ApStatus::default() })
+        };
+        assert!(!render(&of(None)).contains("a month"), "null case");
+        let cap = CapStatus { reset_day: 5, ..cap };
+        let text = render(&of(Some(cap)));
+        assert!(text.contains("neighbours 10.0 GB a month: 2.0 MB left until day 5"), "{text}");
+        let text = render(&of(Some(CapStatus { is_used_up: true, refused_packets: 7, ..cap })));
+        assert!(text.contains("used up; helped again from day 5 of the month, no bytes for 7"), "{text}");
+        let json = serde_json::to_string(&of(Some(cap))).unwrap();
+        assert!(json.contains(r#""shares_sent":3"#), "{json}");
+        assert_eq!(serde_json::from_str::<BunchStatus>(&json).unwrap(), of(Some(cap)));
         let json = serde_json::to_string(&BunchStatus::Gateway(g)).unwrap();
         assert!(json.starts_with(r#"{"role":"gateway""#), "{json}");
     }

@@ -1,7 +1,7 @@
 //! `ropewalk bunch top`: a running gateway or access point of a bunch, live; 80 columns and 24 rows
 //! are enough.
 
-use super::report::{ApStatus, BunchStatus, Contributor, GatewayStatus, Upload, share};
+use super::report::{ApStatus, BunchStatus, Contributor, GatewayStatus, Upload, allowance, share};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::report::reasons;
@@ -185,6 +185,7 @@ impl App {
             )),
             text::Line::from(neighbours(a)),
         ];
+        let lines: Vec<_> = lines.into_iter().chain(a.cap.as_ref().map(|c| allowance(c).into())).collect();
         frame.render_widget(Paragraph::new(lines), area);
     }
 }
@@ -198,7 +199,7 @@ fn neighbours(a: &ApStatus) -> String {
         ),
         None => format!(
             "shared   {} neighbours: {} packets handed on, {} had, {} refused",
-            a.neighbours, a.shares_sent, a.shares_received, a.shares_refused
+            a.neighbours, a.shares.sent, a.shares.received, a.shares.refused
         ),
     }
 }
@@ -206,6 +207,7 @@ fn neighbours(a: &ApStatus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bunch::report::CapStatus;
     use crate::top::live::screen;
 
     fn gateway(at: u64, uploads: u64) -> BunchStatus {
@@ -276,12 +278,14 @@ mod tests {
                 report_bytes: at * 1_250,
                 held_bytes: 32_000,
                 captures: true,
+                cap: Some(Box::new(CapStatus { bytes: 5_000_000, ..CapStatus::default() })),
                 ..ApStatus::default()
             };
             app.take(BunchStatus::Ap(status));
         }
         let text = screen(&app, 100, 24);
-        for words in ["connected to 192.0.2.1:4520", "2.0 Mb/s", "20.0 kb/s", "1.0 %", "32.0 kB", "helped:"] {
+        let words = ["connected to 192.0.2.1:4520", "2.0 Mb/s", "20.0 kb/s", "1.0 %", "32.0 kB", "helped:"];
+        for words in words.into_iter().chain(["for neighbours 5.0 MB a month"]) {
             assert!(text.contains(words), "{words}\n{text}");
         }
         for (w, h) in [(1, 1), (20, 5), (80, 8), (200, 60)] {

@@ -8,11 +8,11 @@ mod paths;
 mod queue;
 mod resolver;
 mod settings;
+mod tables;
 mod targets;
 mod uplinks;
 
 pub(crate) use hindered::TlsOptions;
-pub(crate) use metering::Meter;
 pub(crate) use network::Network;
 pub(crate) use queue::{ClientsQueue, RepeaterPart};
 pub(crate) use resolver::Resolver;
@@ -23,9 +23,10 @@ use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, RulesLost, Running};
 use crate::exit::{Code, failure};
-use crate::hooks::Hooks;
+use crate::hooks::ClientHooks;
 use crate::report;
 use crate::report::history::What;
+use crate::state::meter::Meter;
 use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
@@ -35,6 +36,7 @@ use ropewalk_net::{clock, service};
 use ropewalk_session::{Accept, Endpoint};
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
+use tables::Tables;
 
 /// Routes often change many at a time; they are looked at once.
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
@@ -80,7 +82,7 @@ pub(crate) struct Parts {
     /// What a repeater adds.
     pub repeater: Option<RepeaterPart>,
     /// Programs that are told what happens.
-    pub hooks: Option<Hooks>,
+    pub hooks: Option<ClientHooks>,
 }
 
 /// A running client.
@@ -96,10 +98,11 @@ pub(crate) struct Client {
     meter: Meter,
     reload: Reload,
     repeater: Option<RepeaterPart>,
-    hooks: Option<Hooks>,
+    hooks: Option<ClientHooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
     rules_lost: RulesLost,
+    tables: Tables,
     started: Time,
     connected: bool,
 }
@@ -124,6 +127,7 @@ impl Client {
             hooks,
             routes_due: Time::NEVER,
             rules_lost: RulesLost::default(),
+            tables: Tables::new(),
             started,
             connected: false,
         }
@@ -132,6 +136,7 @@ impl Client {
     /// The first look at the interfaces. Fails if everything that was asked for is impossible.
     pub(crate) fn start(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         running.watch_news(&self.follower)?;
+        self.tables.follow(running)?;
         self.look_at_links(running, now);
         if self.uplinks.is_empty() {
             tracing::warn!("no network interface of this machine can carry a path yet; waiting for one");
@@ -384,6 +389,7 @@ impl Role for Client {
         if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
+        self.tables.on_events(now);
         Ok(())
     }
 
@@ -400,6 +406,7 @@ impl Role for Client {
             self.uplinks.iter_mut().for_each(|w| w.retarget(now));
             self.keep_routes(now);
         }
+        self.tables.on_timer(&self.network, now);
         if now >= self.meter.due() {
             self.settle(running, now);
         }
@@ -446,6 +453,7 @@ impl Role for Client {
     fn due(&self) -> Time {
         let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
         let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
+        let uplinks = uplinks.min(self.tables.due());
         match self.options.timeout {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,

@@ -133,6 +133,11 @@ impl Network {
         self.routes.keep(&self.journal)
     }
 
+    /// Puts back tables of the firewall that others took away; says how many.
+    pub(crate) fn keep_tables(&self) -> Result<usize, SetupError> {
+        setup::keep_tables(&self.journal)
+    }
+
     /// A path goes by this interface: answers have to get in by it.
     pub(crate) fn admit_answers(&mut self, interface: &str) {
         if let Err(error) = reverse_path(&mut self.journal, interface) {

@@ -101,6 +101,7 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
     if file.serve.store.is_some() {
         return Err(failure(Code::Usage, "an access point has no store: take `store` out of [serve]"));
     }
+    file.serve.hooks = file.ap.hooks.clone();
     let backhaul =
         BackhaulEnd { role: BackhaulRole::AccessPoint, layer: file.ap.layer.0, networks: Vec::new() };
     if backhaul.layer == Layer::Two {

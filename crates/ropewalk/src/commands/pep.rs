@@ -4,6 +4,7 @@ use crate::cli::{LogFormat, State};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, mailbox};
 use crate::exit::{Code, failure};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
 use crate::report::pep::PepStatus;
 use crate::state::StateDir;
 use crate::{logging, metrics};
@@ -81,11 +82,12 @@ pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
     refuse_translation()?;
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let outcome = work(args, &versions, &mut journal);
+    let journal = TakesBack::new(journal);
+    let outcome = work(args, &versions, journal.shared());
     service::stopping();
     journal.restore()?;
     outcome
@@ -108,8 +110,8 @@ fn refuse_translation() -> anyhow::Result<()> {
     }
 }
 
-fn work(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Result<()> {
-    let mut signals = Signals::new().context("signals cannot be caught")?;
+/// The device, with what is forwarded led into it.
+fn set_up(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = Tun::open_with(Some(args.tun.as_deref().unwrap_or("pep%d")), Offloads::default())?;
     // What passes an interface passes the device too.
     let others = links::list()?.into_iter().filter(|l| !l.loopback && l.index != tun.index());
@@ -123,16 +125,24 @@ fn work(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Res
         addresses: &[],
     })?;
     reverse_path(journal, tun.name())?;
+    for v6 in versions {
+        divert(journal, tun.index(), tun.name(), *v6)?;
+    }
+    Ok(tun)
+}
+
+fn work(args: &PepArgs, versions: &[bool], journal: &SharedJournal) -> anyhow::Result<()> {
+    let mut signals = Signals::new().context("signals cannot be caught")?;
+    let tun = with(journal, |journal| set_up(args, versions, journal))??;
     let policy = match args.policy {
         PepPolicy::Split => Policy::Split,
         PepPolicy::Snoop => Policy::Snoop,
     };
     let config = Config { memory_bytes: args.window * 1024, ..Config::new(policy) };
-    for v6 in versions {
-        divert(journal, tun.index(), tun.name(), *v6)?;
-    }
     // All that needs more is done.
     privileges::drop_all_but_network()?;
+    let without_rules = "connections pass by the proxy, and those that it has stand still";
+    firewall::keep(journal, Kept { device: None, without_rules, without_tables: without_rules })?;
     let (inbox, outbox) = mailbox()?;
     if let Some(address) = args.metrics {
         metrics::serve(address, move || outbox.ask(Request::Pep))?;

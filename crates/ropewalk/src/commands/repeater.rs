@@ -56,6 +56,7 @@ pub(super) fn run(args: Repeater) -> anyhow::Result<()> {
     file.up.kill_switch = false;
     file.up.timeout_s = args.timeout.or(r.timeout_s);
     file.up.tun = r.tun.clone();
+    file.up.hooks = r.hooks.clone();
     file.up.path = r.link.iter().map(|l| PathEntry::new(&l.interface)).collect();
     if r.layer.0 == Layer::Three {
         file.up.route = r.route.clone();

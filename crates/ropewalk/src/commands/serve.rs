@@ -9,16 +9,18 @@ use crate::daemon::{
     take_precedence,
 };
 use crate::exit::{Code, failure};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::{GatewayControl, choose};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
-use crate::gateway::grants::{Keeper, Machine, SharedJournal};
+use crate::gateway::grants::{Keeper, Machine};
 use crate::gateway::neighbours::Neighbours;
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::Radios;
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
+use crate::hooks::GatewayHooks;
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::store::{Fleet, Reach, StoreSettings};
@@ -42,7 +44,7 @@ use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -80,6 +82,9 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
+    /// Run the programs of this directory when clients come and go, or have used their quota up
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
     /// Name of this gateway in its fleet [default: the machine's name]
@@ -106,26 +111,9 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let journal = TakesBack(Arc::new(Mutex::new(Some(journal))));
-    let outcome = serve(options, &dir, &journal.0);
-    let journal = journal.take();
-    outcome.and(journal.map_or(Ok(()), Journal::restore).map_err(Into::into))
-}
-
-/// The journal is shared with the thread that grants; it ends with this all the same, also on the
-/// way out of a panic.
-struct TakesBack(SharedJournal);
-
-impl TakesBack {
-    fn take(&self) -> Option<Journal> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl Drop for TakesBack {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
+    let journal = TakesBack::new(journal);
+    let outcome = serve(options, &dir, journal.shared());
+    outcome.and(journal.restore().map_err(Into::into))
 }
 
 /// What is wanted, from the command line and the file.
@@ -168,6 +156,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.global6 |= args.global6;
     serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
     serve.client_to_client |= args.client_to_client;
+    serve.hooks = args.hooks.or(serve.hooks.take());
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
     serve.store = store.map(Name).or(serve.store.take());
@@ -216,18 +205,25 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
         let outbox = outbox.clone();
         metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
+    let layer_3 = ports.is_none();
+    let device = layer_3.then(|| running.core.devices.name().to_owned());
+    let without_rules = "clients reach, and are reached by, more than is granted";
+    let without_tables = "nothing of theirs is translated, forwarded or capped";
+    firewall::keep(journal, Kept { device, without_rules, without_tables })?;
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
     let audit = Audit::start(dir)?;
     audit.note(Entry::new("started"));
     let noted = (keeper.clone(), audit.clone());
     let leaving = clients.clone();
-    let layer_3 = ports.is_none();
     let mut gateway = Gateway::new(clients.clone(), reload, ports, noted, now);
     if let Some(proxies) = proxies(&file) {
         gateway.answers(Neighbours::start(journal, clients.clone(), proxies)?);
     }
-    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, running.core.devices.name()));
-    let quotas = quotas.transpose()?;
+    let device = running.core.devices.name();
+    let hooks = file.serve.hooks.as_deref().map(|dir| GatewayHooks::start(dir, device)).transpose()?;
+    let told = hooks.as_ref().map(GatewayHooks::quotas);
+    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, device, told)).transpose()?;
+    hooks.into_iter().for_each(|hooks| gateway.tells(hooks));
     match quotas.clone() {
         Some(quotas) => gateway.keep_accounts(quotas, &mut running),
         None if clients.meters() => tracing::warn!("on layer 2 clients are not held to their quotas"),
@@ -241,6 +237,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     let outcome = run_loop(&mut running, &mut gateway);
     leaving.leave();
+    gateway.finish();
     outcome
 }
 
@@ -324,12 +321,6 @@ fn equip(
         }
     }
     Ok(())
-}
-
-/// Does something with the journal, which is there until the gateway ends.
-fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -> T) -> anyhow::Result<T> {
-    let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(work(journal.as_mut().context("the gateway is stopping")?))
 }
 
 /// Whether this machine forwards IPv4, and IPv6, without our doing.

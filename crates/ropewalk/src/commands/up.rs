@@ -2,7 +2,7 @@
 
 use crate::cli::{Daemon, LogFormat, PathName, State};
 use crate::client::{
-    Client, ClientOptions, Meter, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
+    Client, ClientOptions, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
 };
 use crate::config::{self, Domain, File as Settings, Name, PathEntry, TlsMode};
 use crate::control::protocol::{Request, Response};
@@ -11,7 +11,8 @@ use crate::daemon::{
     Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
-use crate::hooks::Hooks;
+use crate::hooks::ClientHooks;
+use crate::state::meter::Meter;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
 use crate::{logging, metrics, roam};
@@ -182,7 +183,7 @@ fn connect(
     if part.is_none() {
         airtime::follow(roam::state_dir(&file.roam), outbox.clone())?;
     }
-    let hooks = file.up.hooks.as_deref().map(|dir| Hooks::start(dir, tun.name())).transpose()?;
+    let hooks = file.up.hooks.as_deref().map(|dir| ClientHooks::start(dir, tun.name())).transpose()?;
     let domains = file.up.dns_domains.iter().map(|d| d.0.0.clone()).collect();
     // The bond's name servers are asked about the gateway's name, too.
     let has_all_names = !file.up.dns.is_empty() && file.up.dns_domains.is_empty();

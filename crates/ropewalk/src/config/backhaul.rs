@@ -38,6 +38,8 @@ pub(crate) struct Ap {
     pub address: Vec<IpNet>,
     /// Layer 3: let repeaters and their clients reach the internet with this machine's address. Default: `false`, because it changes the firewall.
     pub masquerade: bool,
+    /// A directory of programs that are run when repeaters come and go. Default: none.
+    pub hooks: Option<PathBuf>,
     /// UDP port on the radios' interfaces. Default: 4500.
     pub port: u16,
     /// The radios' interfaces, one `[[ap.link]]` each.
@@ -221,6 +223,9 @@ pub(crate) struct Repeater {
     /// The clients are on this cable instead: no radio is shared, nothing is limited. Default:
     /// none. `--lan` goes before it.
     pub lan: Option<String>,
+    /// A directory of programs that are run when links and the connection come and go. Default:
+    /// none.
+    pub hooks: Option<PathBuf>,
     /// Give up if there is no connection after so many seconds. Default: never.
     pub timeout_s: Option<u64>,
     /// The interfaces that are stations of the access point, one `[[repeater.link]]` each.
@@ -237,6 +242,7 @@ impl Default for Ap {
             isolated: false,
             address: Vec::new(),
             masquerade: false,
+            hooks: None,
             port: 4500,
             link: Vec::new(),
             repeater: Vec::new(),
@@ -258,6 +264,7 @@ impl Default for Repeater {
             networks: Vec::new(),
             clients: None,
             lan: None,
+            hooks: None,
             timeout_s: None,
             link: Vec::new(),
         }

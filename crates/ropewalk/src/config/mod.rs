@@ -73,6 +73,8 @@ pub(crate) struct Serve {
     pub proxy_ndp: Option<String>,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
+    /// A directory of programs that are run when clients come and go, or have used their quota up. Default: none. Not changed by a reload.
+    pub hooks: Option<PathBuf>,
     /// TCP addresses to offer TLS at, for clients in networks that let no UDP through, such as `["0.0.0.0:443", "[::]:443"]`. Default: none: no port is opened that
     /// nobody asked for.
     #[schemars(with = "Vec<String>")]

@@ -1,4 +1,5 @@
-//! What is said when others take routing rules away that this daemon has made.
+//! What is said when others take away what this daemon has made: routing rules, and tables of the
+//! firewall.
 
 use ropewalk_net::setup::SetupError;
 use ropewalk_time::{Duration, Time};
@@ -16,11 +17,9 @@ impl RulesLost {
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
     pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        let is_said = self.said.is_some_and(|said| now.since(said) < AGAIN);
-        if is_said || matches!(kept, Ok(0)) {
+        if !is_news(&mut self.said, &kept, now) {
             return;
         }
-        self.said = Some(now);
         match kept {
             Ok(count) => tracing::warn!(
                 count,
@@ -32,5 +31,55 @@ impl RulesLost {
                 anyhow::Error::from(error)
             ),
         }
+    }
+}
+
+/// When it was said last that tables were gone.
+#[derive(Debug, Default)]
+pub(crate) struct TablesLost {
+    said: Option<Time>,
+}
+
+impl TablesLost {
+    /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
+    /// they are gone.
+    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
+        if !is_news(&mut self.said, &kept, now) {
+            return;
+        }
+        match kept {
+            Ok(count) => tracing::warn!(
+                count,
+                "tables of the firewall were gone, as after `nft flush ruleset`, and are there again; while they are gone, {meanwhile}"
+            ),
+            Err(error) => tracing::warn!(
+                "tables of the firewall may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
+                anyhow::Error::from(error)
+            ),
+        }
+    }
+}
+
+/// There is something to say, and nothing was said of late.
+fn is_news(said: &mut Option<Time>, kept: &Result<usize, SetupError>, now: Time) -> bool {
+    if matches!(kept, Ok(0)) || said.is_some_and(|said| now.since(said) < AGAIN) {
+        return false;
+    }
+    *said = Some(now);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_again_and_again_is_said_once_a_minute() {
+        let mut said = None;
+        let at = |s: u64| Time::ZERO + Duration::from_secs(s);
+        assert!(!is_news(&mut said, &Ok(0), at(1)), "nothing was gone");
+        let told: Vec<u64> = (1..200).filter(|s| is_news(&mut said, &Ok(2), at(*s))).collect();
+        assert_eq!(told, [1, 61, 121, 181]);
+        assert!(!is_news(&mut said, &Err(SetupError::RuleTaken), at(200)));
     }
 }

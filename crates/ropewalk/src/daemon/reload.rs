@@ -105,6 +105,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("[ap]", old.ap != new.ap),
         ("[repeater]", old.repeater != new.repeater),
         ("up.hooks", old.up.hooks != new.up.hooks),
+        ("serve.hooks", old.serve.hooks != new.serve.hooks),
         ("up.chacha20", old.up.chacha20 != new.up.chacha20),
         ("up.timeout-s", old.up.timeout_s != new.up.timeout_s),
         ("engine.ordered", old.engine.ordered != new.engine.ordered),

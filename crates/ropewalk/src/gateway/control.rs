@@ -38,7 +38,7 @@ impl ControlHandler for GatewayControl {
             }),
             // It counts even where it could not be noted.
             Request::Revoke { name } => {
-                let known = self.clients.known().iter().any(|c| c.name == name);
+                let known = self.clients.is_known(&name);
                 let outcome = self.revoke(&name);
                 if known {
                     self.audit.note(Entry::new("revoked").client(&name).by(by));
@@ -163,7 +163,8 @@ fn new_token(gateway: PublicKey, endpoints: Vec<Endpoint>) -> anyhow::Result<Tok
 mod tests {
     use super::*;
     use crate::daemon::mailbox;
-    use crate::gateway::grants::{Machine, SharedJournal};
+    use crate::firewall::SharedJournal;
+    use crate::gateway::grants::Machine;
     use crate::state::pool::Pool;
     use crate::state::tests::Scratch;
     use crate::state::{StateDir, clients};

@@ -18,6 +18,7 @@ pub(crate) use registry::SharedClients;
 use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
+use crate::hooks::GatewayHooks;
 use crate::report;
 use crate::report::history::What;
 use crate::report::quota::QuotaStatus;
@@ -32,7 +33,7 @@ use radios::Radios;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::PeerStatus;
-use ropewalk_bond::path::Route;
+use ropewalk_bond::path::{Route, State};
 use ropewalk_net::links;
 use ropewalk_net::tls::{FIRST, News};
 use ropewalk_session::PublicKey;
@@ -65,6 +66,8 @@ pub(crate) struct Gateway {
     neighbours: Option<Neighbours>,
     /// Who did what.
     audit: Audit,
+    /// Programs of the user's that hear of clients.
+    hooks: Option<GatewayHooks>,
 }
 
 impl Gateway {
@@ -91,7 +94,18 @@ impl Gateway {
             keeper,
             neighbours: None,
             audit,
+            hooks: None,
         }
+    }
+
+    /// Programs are told of clients.
+    pub(crate) fn tells(&mut self, hooks: GatewayHooks) {
+        self.hooks = Some(hooks);
+    }
+
+    /// The gateway has ended: the programs hear of it.
+    pub(crate) fn finish(self) {
+        self.hooks.into_iter().for_each(GatewayHooks::finish);
     }
 
     /// Neighbours of this machine ask it for its clients' IPv6 addresses.
@@ -116,8 +130,12 @@ impl Gateway {
         }
     }
 
-    /// Says in a snapshot how clients stand.
-    fn tell_quotas(&self, status: &mut report::Snapshot) {
+    /// Says in a snapshot how clients stand, and what they are granted.
+    fn tell_clients(&self, status: &mut report::Snapshot) {
+        let granted = self.keeper.granted_to();
+        for peer in &mut status.peers {
+            peer.granted = granted.get(&peer.name).cloned();
+        }
         let Some((_, quotas)) = &self.accounts else { return };
         let latest = quotas.latest();
         for peer in &mut status.peers {
@@ -200,6 +218,10 @@ impl Role for Gateway {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
                 self.clients.came(&client);
                 let name = self.name(&client);
+                if let Some(hooks) = &mut self.hooks {
+                    let inside = running.core.engine.inside_of(&client);
+                    hooks.came(client, self.clients.name_of(&client), &inside, remote.ip());
+                }
                 self.keeper.came(&name);
                 self.accounts.iter().for_each(|(_, quotas)| quotas.look());
                 self.neighbours.iter().for_each(Neighbours::look);
@@ -215,6 +237,7 @@ impl Role for Gateway {
             Event::ClientDown { client, why } => {
                 tracing::info!(client = self.name(&client), why, "client disconnected");
                 self.clients.went(&client);
+                self.hooks.iter_mut().for_each(|hooks| hooks.went(&client));
                 self.keeper.went(&self.name(&client));
                 self.audit.note(Entry::new("left").client(&self.name(&client)).detail(why));
                 running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
@@ -224,6 +247,9 @@ impl Role for Gateway {
             }
             Event::Path { peer, path, remote, state } => {
                 tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
+                if let (Some(hooks), State::Active) = (&mut self.hooks, state) {
+                    hooks.comes_from(&peer, path, remote.ip());
+                }
                 let (peer, name) = (self.name(&peer), remote.to_string());
                 running.history.note(now, What::Path { peer, name, state: state.name().into() });
             }
@@ -254,7 +280,7 @@ impl Role for Gateway {
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
                 let mut status = report::take(role, &running.core, self.started, now, name);
                 (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
-                self.tell_quotas(&mut status);
+                self.tell_clients(&mut status);
                 status.outages = running.history.outages();
                 status.notes.extend(self.keeper.notes());
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);

@@ -5,7 +5,7 @@
 //! loop one wish, of which one is as good as many.
 
 use super::SharedClients;
-use super::grants::SharedJournal;
+use crate::firewall::SharedJournal;
 use anyhow::Context;
 use ipnet::Ipv6Net;
 use ropewalk_net::setup::{Answers, NeighbourProxies};
@@ -102,7 +102,7 @@ impl Work {
         if journal.is_none() || (waited && !anew && !self.answers.are_lost()) {
             return Ok(());
         }
-        let known = self.clients.known();
+        let known = self.clients.inside_of_all();
         let inside = known.iter().flat_map(|c| &c.inside).filter_map(|address| match address {
             IpAddr::V6(address) if self.network.contains(address) => Some(*address),
             _ => None,

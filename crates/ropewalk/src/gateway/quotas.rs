@@ -4,9 +4,10 @@
 //! then, and each second: what was used at other gateways of a fleet comes by the store.
 
 use super::SharedClients;
-use super::grants::SharedJournal;
 use crate::config::{Amount, BitRate};
 use crate::exit::{Code, failure};
+use crate::firewall::SharedJournal;
+use crate::hooks::QuotaHooks;
 use crate::report::table::bytes;
 use anyhow::Context;
 use ipnet::IpNet;
@@ -81,6 +82,10 @@ struct Shared {
     clients: SharedClients,
     journal: SharedJournal,
     device: String,
+    /// Programs that hear of it.
+    hooks: Option<QuotaHooks>,
+    /// Who has no quota here has none anywhere.
+    is_alone: bool,
     /// The firewall may not be as it was left.
     anew: AtomicBool,
     latest: Mutex<Latest>,
@@ -101,11 +106,15 @@ impl Quotas {
         clients: SharedClients,
         journal: &SharedJournal,
         device: &str,
+        hooks: Option<QuotaHooks>,
     ) -> anyhow::Result<Quotas> {
+        let is_alone = clients.fleet_reach().is_none();
         let shared = Arc::new(Shared {
             clients,
             journal: Arc::clone(journal),
             device: device.into(),
+            hooks,
+            is_alone,
             anew: AtomicBool::new(false),
             latest: Mutex::default(),
         });
@@ -163,7 +172,9 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
     let mut work = Work { stands, failed: None, over: BTreeSet::new() };
     while !matches!(wishes.recv_timeout(LOOK), Err(RecvTimeoutError::Disconnected)) {
         let accounts = shared.clients.accounts(today());
-        say(&mut work.over, &accounts);
+        for change in changes(&mut work.over, &accounts, shared.is_alone) {
+            change.say(shared.hooks.as_ref());
+        }
         let held = held(&accounts, shared.clients.networks());
         let trouble = work.put(shared, held);
         let accounts = accounts.into_iter().map(|account| (account.client.clone(), account));
@@ -217,25 +228,44 @@ fn held(accounts: &[Account], behind: &BTreeMap<String, Vec<IpNet>>) -> Vec<Hold
     over.filter(|h| !h.addresses.is_empty() || !h.networks.is_empty()).collect()
 }
 
-/// Says in the log who has used his quota up, and who may go on.
-fn say(over: &mut BTreeSet<String>, accounts: &[Account]) {
-    let mut now = BTreeSet::new();
-    for account in accounts {
-        let client = account.client.as_str();
-        match (over.contains(client), account.is_over()) {
-            (false, true) => {
-                let until = account.until();
+/// What became of a client since the last look.
+#[derive(Debug, PartialEq)]
+enum QuotaEvent<'a> {
+    /// Its quota is used up.
+    Reached(&'a Account),
+    /// It may go on.
+    Lifted(String),
+}
+
+impl QuotaEvent<'_> {
+    /// To the log, and to programs.
+    fn say(&self, hooks: Option<&QuotaHooks>) {
+        match self {
+            QuotaEvent::Reached(account) => {
+                let (client, until) = (account.client.as_str(), account.until());
                 let rate = account.quota.then_bps.map(|bps| BitRate(bps).to_string());
                 tracing::info!(client, %until, rate, "a client's quota is used up");
+                hooks.into_iter().for_each(|h| h.reached(account));
             }
-            (true, false) => tracing::info!(client, "a client may go on within its quota"),
-            _ => {}
-        }
-        if account.is_over() {
-            now.insert(account.client.clone());
+            QuotaEvent::Lifted(client) => {
+                tracing::info!(client, "a client may go on within its quota");
+                hooks.into_iter().for_each(|h| h.lifted(client));
+            }
         }
     }
-    *over = now;
+}
+
+/// Who has used his quota up, and who may go on. Who has no account any more has no quota, where
+/// `is_alone`; in a fleet he may be elsewhere.
+fn changes<'a>(over: &mut BTreeSet<String>, accounts: &'a [Account], is_alone: bool) -> Vec<QuotaEvent<'a>> {
+    let is_over: BTreeSet<String> =
+        accounts.iter().filter(|a| a.is_over()).map(|a| a.client.clone()).collect();
+    let before = std::mem::replace(over, is_over);
+    let reached =
+        accounts.iter().filter(|a| a.is_over() && !before.contains(&a.client)).map(QuotaEvent::Reached);
+    let is_here = |name: &str| is_alone || accounts.iter().any(|a| a.client == name);
+    let lifted = before.difference(over).filter(|name| is_here(name)).cloned().map(QuotaEvent::Lifted);
+    reached.chain(lifted).collect()
 }
 
 #[cfg(test)]
@@ -265,10 +295,16 @@ mod tests {
         let of = |h: &Hold| (h.addresses.len(), h.networks.len(), h.rate_bps);
         assert_eq!(held.iter().map(of).collect::<Vec<_>>(), [(2, 0, None), (1, 1, Some(2_000_000))]);
         let mut over = BTreeSet::new();
-        say(&mut over, &accounts);
-        assert_eq!(over.iter().map(String::as_str).collect::<Vec<_>>(), ["alice", "carol", "dave"]);
-        say(&mut over, &[account("alice", &[], 5, None)]);
-        assert!(over.is_empty(), "raised, or gone");
+        let reached: Vec<_> = [0, 2, 3].into_iter().map(|n| QuotaEvent::Reached(&accounts[n])).collect();
+        assert_eq!(changes(&mut over, &accounts, true), reached);
+        assert!(changes(&mut over, &accounts, true).is_empty(), "it is said once");
+        let mut elsewhere = over.clone();
+        let raised = [account("alice", &[], 5, None)];
+        let lifted =
+            |names: &[&str]| names.iter().map(|n| QuotaEvent::Lifted((*n).into())).collect::<Vec<_>>();
+        assert_eq!(changes(&mut over, &raised, true), lifted(&["alice", "carol", "dave"]), "raised, or gone");
+        assert_eq!(changes(&mut elsewhere, &raised, false), lifted(&["alice"]), "others went elsewhere");
+        assert!(over.is_empty() && elsewhere.is_empty());
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl SharedClients {
         self.store.known()
     }
 
+    /// Whether a client of this name may come in.
+    pub(crate) fn is_known(&self, name: &str) -> bool {
+        self.store.is_known(name)
+    }
+
     /// Where all gateways of the fleet are, this one first; `None` where there is no fleet.
     pub(crate) fn fleet_reach(&self) -> Option<Reach> {
         self.store.reach()

@@ -20,6 +20,8 @@ pub(crate) const BUNCH_GATEWAY: &[Metric<GatewayStatus>] = counters_and_gauges! 
     Counter "bunch_turned_away_tunnels" "Connections at its port that led to no tunnel" |g| Some(g.turned_away as f64);
     Counter "bunch_too_long_messages" "Messages of routers that a packet to a receiver was too long" |g| Some(g.too_long as f64);
     Counter "bunch_cut_packets" "Packets that were cut for such a router" |g| Some(g.cut_packets as f64);
+    Counter "bunch_signed_records" "Records of what contributors carried that both ends signed" |g| Some(g.accounts_agreed as f64);
+    Counter "bunch_refused_claims" "Claims of contributors that were refused, and signatures that did not hold" |g| Some(g.accounts_refused as f64);
 };
 
 /// Of the same; label `reason`.
@@ -40,6 +42,12 @@ pub(crate) const CONTRIBUTOR: &[Metric<Contributor>] = counters_and_gauges! {
     Counter "bunch_contributor_late_packets" "Packets that came when they were no longer needed" |c| Some(c.late as f64);
     Counter "bunch_contributor_damaged_packets" "Packets that were not what the home access point captured" |c| Some(c.damaged as f64);
     Gauge "bunch_contributor_score" "1/8 to 1: how much of its window it is trusted with" |c| Some(c.score);
+    Counter "bunch_contributor_carried_packets" "Packets of other homes that came by its tunnels" |c| Some(c.carried_packets as f64);
+    Counter "bunch_contributor_carried_bytes" "Their bytes, without headers that were left out" |c| Some(c.carried_bytes as f64);
+    Counter "bunch_contributor_delivered_packets" "Of these, packets that were right and came first" |c| Some(c.delivered_packets as f64);
+    Counter "bunch_contributor_delivered_bytes" "Their bytes, without headers that were left out" |c| Some(c.delivered_bytes as f64);
+    Gauge "bunch_contributor_record" "Number of the last record that both ends signed since the start" |c| (c.records > 0).then_some(c.records as f64);
+    Gauge "bunch_contributor_signed_bytes" "Carried bytes by that record, of all starts" |c| (c.records > 0).then_some(c.signed_bytes as f64);
 };
 
 /// Of `ropewalk bunch ap`.
@@ -61,9 +69,17 @@ pub(crate) const BUNCH_AP: &[Metric<ApStatus>] = counters_and_gauges! {
     Counter "bunch_ap_report_bytes" "Bytes of its reports" |a| Some(a.report_bytes as f64);
     Counter "bunch_ap_native_packets" "Packets of its home that went their ordinary way" |a| Some(a.native_packets as f64);
     Counter "bunch_ap_dropped_packets" "Packets of its home that were dropped: the uplink was full, or the tunnel gone" |a| Some(a.dropped_packets as f64);
-    Counter "bunch_ap_shared_packets" "Packets handed to neighbours" |a| Some(a.shares_sent as f64);
-    Counter "bunch_ap_had_packets" "Packets had from neighbours" |a| Some(a.shares_received as f64);
-    Counter "bunch_ap_refused_shares" "Datagrams on the shared network that are no neighbour's, or came before" |a| Some(a.shares_refused as f64);
+    Counter "bunch_ap_shared_packets" "Packets handed to neighbours" |a| Some(a.shares.sent as f64);
+    Counter "bunch_ap_had_packets" "Packets had from neighbours" |a| Some(a.shares.received as f64);
+    Counter "bunch_ap_refused_shares" "Datagrams on the shared network that are no neighbour's, or came before" |a| Some(a.shares.refused as f64);
+    Gauge "bunch_ap_cap_bytes" "What a metered uplink may carry for neighbours in a month" |a| a.cap.as_ref().map(|c| c.bytes as f64);
+    Gauge "bunch_ap_allowance_bytes" "What is left of that" |a| a.cap.as_ref().map(|c| c.left_bytes as f64);
+    Gauge "bunch_ap_allowance_used_up" "1 while neighbours are not helped for that" |a| a.cap.as_ref().map(|c| f64::from(u8::from(c.is_used_up)));
+    Counter "bunch_ap_beyond_allowance_packets" "Packets of neighbours for which it had no bytes" |a| a.cap.as_ref().map(|c| c.refused_packets as f64);
+    Gauge "bunch_ap_record" "Number of the last record that it and the gateway signed" |a| (a.account.records > 0).then_some(a.account.records as f64);
+    Gauge "bunch_ap_signed_bytes" "Bytes carried for others, by that record" |a| (a.account.records > 0).then_some(a.account.signed_bytes as f64);
+    Counter "bunch_ap_refused_claims" "Claims that the gateway refused, and offers that said less than was carried" |a| Some(a.account.refused as f64);
+    Counter "bunch_ap_unanswered_claims" "Claims that the gateway did not answer" |a| Some(a.account.unanswered as f64);
     Gauge "bunch_ap_heard_cells" "Cells whose stations were heard within a minute" |a| a.air.as_ref().map(|air| air.cells as f64);
     Gauge "bunch_ap_audible_uploads" "Uploads of others that it listens for" |a| a.air.as_ref().map(|air| air.uploads as f64);
     Counter "bunch_ap_heard_frames" "Frames of stations to their access points that it heard" |a| a.air.as_ref().map(|air| air.frames as f64);

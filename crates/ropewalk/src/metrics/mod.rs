@@ -159,7 +159,7 @@ fn write<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bunch::report::{AirStatus, ApStatus, Contributor};
+    use crate::bunch::report::{AirStatus, ApStatus, CapStatus, Contributor};
     use crate::report::{Path, Peer, Traffic};
     use crate::roam::report::{AccessPoint, MonitorStatus, PacketBy};
     use std::collections::BTreeSet;
@@ -229,11 +229,14 @@ mod tests {
             text
         };
         let anna = Contributor { name: "anna".into(), data_bytes: 7, score: 0.5, ..Contributor::default() };
+        let anna = Contributor { carried_bytes: 90, records: 2, signed_bytes: 80, ..anna };
+        let bert = Contributor { name: "bert".into(), ..Contributor::default() };
         let bypassed: BTreeMap<String, u64> = [("mptcp".to_owned(), 3)].into();
         let gateway = GatewayStatus {
-            contributors: vec![anna],
+            contributors: vec![anna, bert],
             bypassed: bypassed.clone(),
             kept_bytes: 9,
+            accounts_agreed: 2,
             ..GatewayStatus::default()
         };
         let status = Box::new(BunchStatus::Gateway(gateway));
@@ -242,12 +245,25 @@ mod tests {
             "ropewalk_bunch_bypassed_connections_total{reason=\"mptcp\"} 3.0",
             "ropewalk_bunch_contributor_data_bytes_total{contributor=\"anna\"} 7.0",
             "ropewalk_bunch_contributor_connected{contributor=\"anna\"} 0.0",
+            "ropewalk_bunch_signed_records_total{} 2.0",
+            "ropewalk_bunch_contributor_carried_bytes_total{contributor=\"anna\"} 90.0",
+            "ropewalk_bunch_contributor_signed_bytes{contributor=\"anna\"} 80.0",
+        ];
+        let text = lines(Response::Bunch { status }, &wanted);
+        assert!(!text.contains("signed_bytes{contributor=\"bert\"}"), "nothing is signed\n{text}");
+        let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
+        let cap = CapStatus { bytes: 9, left_bytes: 4, refused_packets: 3, ..CapStatus::default() };
+        let status = Box::new(BunchStatus::Ap(ApStatus { cap: Some(Box::new(cap)), ..ap.clone() }));
+        let wanted = [
+            "ropewalk_bunch_ap_held_bytes{} 5.0",
+            "ropewalk_bunch_ap_refused_packets_total{} 2.0",
+            "ropewalk_bunch_ap_allowance_bytes{} 4.0",
+            "ropewalk_bunch_ap_beyond_allowance_packets_total{} 3.0",
+            "ropewalk_bunch_ap_unanswered_claims_total{} 0.0",
         ];
         lines(Response::Bunch { status }, &wanted);
-        let ap = ApStatus { held_bytes: 5, refused: 2, ..ApStatus::default() };
-        let status = Box::new(BunchStatus::Ap(ap));
-        let wanted = ["ropewalk_bunch_ap_held_bytes{} 5.0", "ropewalk_bunch_ap_refused_packets_total{} 2.0"];
-        lines(Response::Bunch { status }, &wanted);
+        let without = lines(Response::Bunch { status: Box::new(BunchStatus::Ap(ap)) }, &[]);
+        assert!(!without.contains("allowance_bytes{") && !without.contains("ap_signed_bytes{"), "{without}");
         let pep =
             PepStatus { bypassed: bypassed.clone(), resets: bypassed, taken: 4, ..PepStatus::default() };
         let status = Box::new(pep);

@@ -4,6 +4,7 @@ pub(crate) mod air;
 pub(crate) mod backhaul;
 pub(crate) mod fleet;
 pub(crate) mod flows;
+pub(crate) mod grants;
 pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod pep;
@@ -151,6 +152,9 @@ pub(crate) struct Peer {
     /// Gateway: the client's quota, if it has one.
     #[serde(default)]
     pub quota: Option<quota::QuotaStatus>,
+    /// Gateway: what the client is granted, if something is.
+    #[serde(default)]
+    pub granted: Option<grants::Granted>,
 }
 
 impl Peer {
@@ -429,6 +433,7 @@ fn peer(name: String, p: PeerStatus, core: &Core) -> Peer {
         device: core.devices.get(p.device).map(|d| d.tun.name().to_owned()),
         backhaul: p.backhaul.as_ref().map(backhaul::Backhaul::new),
         quota: None,
+        granted: None,
     }
 }
 

@@ -60,6 +60,9 @@ fn session(out: &mut String, now: &Snapshot, p: &Peer) {
     if let Some(quota) = &p.quota {
         let _ = writeln!(out, "  quota {}", quota.line());
     }
+    if let Some(granted) = &p.granted {
+        let _ = writeln!(out, "  granted {}", granted.line());
+    }
 }
 
 fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
@@ -273,13 +276,13 @@ note: something is slow
     }
 
     #[test]
-    fn a_client_over_its_quota_is_said() {
+    fn a_client_over_its_quota_and_what_it_is_granted_are_said() {
         use crate::report::quota::tests::quota;
         let quota = Some(quota(100_000_000, ropewalk_fleet::Period::Month, Some(64_000)));
-        let peers = vec![Peer { name: "alice".into(), up: true, quota, ..Peer::default() }];
+        let granted = Some(crate::report::grants::tests::granted());
+        let peers = vec![Peer { name: "alice".into(), up: true, quota, granted, ..Peer::default() }];
         let text = render(None, &Snapshot { role: "gateway".into(), peers, ..Snapshot::default() });
-        let line =
-            "alice: connected\n  quota 100 MB of 100 MB this month, slowed to 64kbit until 2026-12-01\n";
+        let line = "alice: connected\n  quota 100 MB of 100 MB this month, slowed to 64kbit until 2026-12-01\n  granted port tcp 8080 to 80, tcp 22; group home; cap 20Mbit down; exit wan2\n";
         assert!(text.contains(line), "{text}");
     }
 

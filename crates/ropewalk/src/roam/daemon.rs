@@ -14,16 +14,17 @@ use crate::cli::LogFormat;
 use crate::config;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
+use crate::daemon::RulesLost;
 use crate::state::StateDir;
 use anyhow::Context;
 use aws_lc_rs::hmac;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::{Signal, Signals};
-use ropewalk_net::setup::{Change, Journal};
+use ropewalk_net::setup::{Change, Journal, keep_rules};
 use ropewalk_net::wifi::{
     Bss, KnownNetwork, Losses, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
 };
-use ropewalk_net::{mptcp, privileges, service, subflows};
+use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::fade::{Beacons, Fading};
 use ropewalk_roam::priority::{Path, Priorities};
@@ -48,6 +49,8 @@ const GONE: u32 = 3;
 /// Round trips of subflows are looked at so often: that costs a walk over all connections of the
 /// machine.
 const RTTS: Duration = Duration::from_secs(1);
+/// It is looked so often whether rules of routing are still there.
+const RULES: Duration = Duration::from_secs(1);
 /// What our interfaces' names begin with.
 const PREFIX: &str = "roam";
 
@@ -106,6 +109,8 @@ pub(super) fn run(
         receiver,
         next_scan: Duration::ZERO,
         next_rtts: Duration::ZERO,
+        next_rules: Duration::ZERO,
+        rules_lost: RulesLost::default(),
         switched_on: None,
         resting: BTreeMap::new(),
         left: Vec::new(),
@@ -171,6 +176,8 @@ struct Daemon {
     receiver: Receiver,
     next_scan: Duration,
     next_rtts: Duration,
+    next_rules: Duration,
+    rules_lost: RulesLost,
     /// The interface that listens was off.
     switched_on: Option<SwitchedOn>,
     /// Those that could not be joined: until when, and for how long the next time.
@@ -197,6 +204,11 @@ impl Daemon {
         self.listen(now)?;
         self.decide(now);
         self.prioritise(now);
+        if now >= self.next_rules {
+            self.next_rules = now + RULES;
+            let meanwhile = "a station's own connections may leave by another one";
+            self.rules_lost.say(keep_rules(&self.journal), meanwhile, clock::now());
+        }
         Ok(())
     }
 

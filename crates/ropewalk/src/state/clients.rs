@@ -10,6 +10,7 @@ use crate::report::quota::QuotaStatus;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
+use ropewalk_fleet::Runs;
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -269,17 +270,15 @@ impl Clients {
     fn free(&self, pool: &Pool, index: usize) -> Option<(Ipv4Addr, Option<Ipv6Addr>)> {
         let own = &self.clients[index];
         let others = || self.clients.iter().enumerate().filter(|(i, c)| *i != index && !c.revoked);
-        let mut v4: Vec<Ipv4Addr> = others().filter_map(|(_, c)| c.ipv4).collect();
-        let mut v6: Vec<Ipv6Addr> = others().filter_map(|(_, c)| c.ipv6).collect();
-        v4.sort_unstable();
-        v6.sort_unstable();
-        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && v4.binary_search(a).is_err()) {
+        let v4: Runs = others().filter_map(|(_, c)| c.ipv4).map(|a| u128::from(u32::from(a))).collect();
+        let v6: Runs = others().filter_map(|(_, c)| c.ipv6).map(u128::from).collect();
+        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && !v4.contains(u32::from(*a).into())) {
             Some(kept) => kept,
-            None => pool.free_v4(&v4)?,
+            None => pool.free_v4(0, |n| v4.next_free(n))?,
         };
-        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && v6.binary_search(a).is_err()) {
+        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && !v6.contains(u128::from(*a))) {
             Some(kept) => Some(kept),
-            None => pool.free_v6(&v6)?,
+            None => pool.free_v6(0, |n| v6.next_free(n))?,
         };
         Some((ipv4, ipv6))
     }

@@ -9,7 +9,7 @@
 //! | `audit.jsonl`, `sessions.jsonl` | gateway: who did what, and who came and went; with `.1` what was before |
 //! | `gateway.json` | gateway: where it listened last, for invites while it does not run |
 //! | `token` | client: the token used last |
-//! | `usage.json` | client: bytes used of metered paths |
+//! | `usage.json` | client: bytes used of metered paths; access point of a bunch: of its uplink |
 //! | `web.json` | the page: what each path did, minute by minute |
 //! | `changes.json` | what was changed on this machine (`ropewalk_net::setup::Journal`) |
 //! | `control.sock` | where commands ask the daemon |
@@ -19,6 +19,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod identity;
+pub(crate) mod meter;
 pub(crate) mod quotas;
 pub(crate) mod saver;
 pub(crate) mod usage;

@@ -12,8 +12,9 @@ use anyhow::Context;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
-    Account, Copy, Etcd, Evict, FleetGrants, GatewayRecord, GrantsHere, GrantsVersion, Join, JoinError,
-    Ledger, LedgerError, Member, Quota, Standing, StoreAddress, StoreError, TlsFiles, Usage, today,
+    Account, ClientRecord, Copy, Etcd, Evict, FleetGrants, GatewayRecord, GrantsHere, GrantsVersion, Join,
+    JoinError, Ledger, LedgerError, Member, Quota, Standing, StoreAddress, StoreError, TlsFiles, Usage,
+    today,
 };
 use ropewalk_net::setup::Protocol;
 use ropewalk_session::{
@@ -191,23 +192,20 @@ fn in_turns(
 }
 
 fn known(copy: &Copy) -> Vec<KnownClient> {
-    let one = |(name, c): (&str, &ropewalk_fleet::ClientRecord)| KnownClient {
+    let today = today();
+    let may_come = copy.clients().filter(|(_, client)| !client.revoked);
+    may_come.map(|(name, client)| known_client(copy, name, client, today)).collect()
+}
+
+fn known_client(copy: &Copy, name: &str, client: &ClientRecord, today: Date) -> KnownClient {
+    KnownClient {
         name: name.into(),
-        came: c.key.is_some(),
-        inside: c.addresses().collect(),
+        came: client.key.is_some(),
+        inside: client.addresses().collect(),
         gateway: copy.serving(name).map(|s| s.gateway.clone()),
         used_bytes: Some(copy.used(name, None).total()),
-        quota: None,
-    };
-    let mut known: Vec<KnownClient> = copy.clients().filter(|(_, c)| !c.revoked).map(one).collect();
-    // Both are in the order of their names.
-    let mut rest = known.iter_mut();
-    for account in copy.accounts(today()) {
-        if let Some(client) = rest.find(|client| client.name == account.client) {
-            client.quota = Some(QuotaStatus::new(&account));
-        }
+        quota: copy.account_of(name, today).map(|account| QuotaStatus::new(&account)),
     }
-    known
 }
 
 /// A gateway's place in its fleet.
@@ -330,7 +328,13 @@ impl Store for Fleet {
     }
 
     fn known(&self) -> Vec<KnownClient> {
-        self.member.read(known)
+        let (mut all, today) = (Vec::new(), today());
+        self.member.each_client(|copy, name, client| all.push(known_client(copy, name, client, today)));
+        all
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.member.read(|copy| copy.client(name).is_some_and(|client| !client.revoked))
     }
 
     fn reach(&self) -> Option<Reach> {

@@ -51,6 +51,10 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// Who may come in.
     fn known(&self) -> Vec<KnownClient>;
+    /// Whether a client of this name may.
+    fn is_known(&self, name: &str) -> bool {
+        self.known().iter().any(|client| client.name == name)
+    }
     /// How the clients with a quota stand on the day `today`; in a fleet, those who are served
     /// here.
     fn accounts(&self, today: Date) -> Vec<Account>;

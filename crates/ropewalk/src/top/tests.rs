@@ -68,6 +68,17 @@ fn everything_is_seen_on_a_small_terminal() {
     assert!(!screen.contains("connection"), "there is none\n{screen}");
 }
 
+#[test]
+fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    now.peers[0].granted = Some(crate::report::grants::tests::granted());
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 80, 24);
+    let words = "granted port tcp 8080 to 80, tcp 22; group home; cap 20Mbit down; exit wan2";
+    assert!(screen.contains(words) && screen.contains("overruns") && screen.contains("q quits"), "{screen}");
+}
+
 /// Connections of these peers.
 fn flows_of(peers: &[&str]) -> Flows {
     let flow = |(n, peer): (usize, &&str)| Flow {

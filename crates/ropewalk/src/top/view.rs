@@ -29,11 +29,12 @@ const FLOWS: usize = 6;
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
-    let backhaul = app.peer().is_some_and(|p| p.backhaul.is_some());
-    let foot = Constraint::Length(5 + links as u16 + u16::from(backhaul));
+    let one = |is: fn(&Peer) -> bool| usize::from(app.peer().is_some_and(is));
+    let more = links + one(|p| p.backhaul.is_some()) + one(|p| p.granted.is_some());
+    let foot = Constraint::Length(5 + more as u16);
     // Connections have what room the rest leaves, and no more than a few lines of it.
     let (shown, others) = app.peer().map_or((0, 0), |p| (app.flows(p).len(), p.paths.len()));
-    let taken = 2 + 1 + others + 5 + links + usize::from(backhaul) + 1;
+    let taken = 2 + 1 + others + 5 + more + 1;
     let room = usize::from(frame.area().height).saturating_sub(taken);
     let flows = if shown > 0 && room > 2 { room.min(shown + 2).min(FLOWS + 2) } else { 0 };
     let rows = [
@@ -181,5 +182,6 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
         links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
     );
     lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
+    lines.extend(p.granted.iter().map(|granted| Line::from(format!("granted {}", granted.line()))));
     frame.render_widget(Paragraph::new(lines), area);
 }

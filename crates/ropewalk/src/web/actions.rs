@@ -1,5 +1,5 @@
-//! What a page may ask of the daemon: what `ropewalk path`, `invite`, `revoke`, `quota`, `forward`
-//! and `limit` ask, judged by the same rules.
+//! What a page may ask of the daemon: what `ropewalk path`, `invite`, `revoke`, `quota`, `forward`,
+//! `limit`, `group` and `exit` ask, judged by the same rules.
 
 use super::feed::Shared;
 use crate::commands::{self, PathOptions};
@@ -193,6 +193,10 @@ mod tests {
             r#"{"do":"quota","change":{"client":"alice","to":null}}"#,
             r#"{"do":"grant","change":{"forward-add":{"client":"alice","protocol":"tcp","port":8080,"to":80}}}"#,
             r#"{"do":"grant","change":{"limit-set":{"client":"alice","limit":{"down":"20Mbit"}}}}"#,
+            r#"{"do":"grant","change":{"group-add":{"group":"home","clients":["alice","bob"]}}}"#,
+            r#"{"do":"grant","change":{"group-remove":{"group":"home","clients":[]}}}"#,
+            r#"{"do":"grant","change":{"exit-set":{"whose":{"group":"home"},"exit":{"interface":"wan2","global6":false}}}}"#,
+            r#"{"do":"grant","change":{"exit-remove":{"whose":{"client":"alice"}}}}"#,
         ] {
             assert!(read(fair).is_ok(), "{fair}");
         }

@@ -55,6 +55,20 @@ pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
+/// A directory for `--hooks` with a program that notes what it is told, a line each time: the
+/// directory, and the notes.
+pub(crate) fn note(states: &States) -> (String, String) {
+    let (hooks, log) = (states.of("hooks"), states.of("log"));
+    std::fs::create_dir(&hooks).unwrap();
+    let program = format!("{hooks}/note");
+    let text = format!("#!/bin/sh\nenv | grep ^ROPEWALK_ | sort | tr '\\n' ' ' >>{log}\necho >>{log}\n");
+    std::fs::write(&program, text).unwrap();
+    for path in [&hooks, &program] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    (hooks, log)
+}
+
 /// What a daemon serves at `/metrics`; to be called where it runs.
 pub(crate) fn scrape(address: &str) -> std::io::Result<String> {
     use std::io::{Read, Write};

@@ -18,13 +18,91 @@ fn text_of(id: &str, what: &str) -> String {
     format!("document.getElementById('{id}')?.textContent.includes({what:?})")
 }
 
+/// What a gateway's command lists.
+fn listed(states: &States, command: &str) -> Value {
+    let (code, out, err) = ropewalk(&[command, "list", "--json", "--state", &states.of("gateway")]);
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// Chooses a member of a group in the dialog that is open, or takes it away, by the keyboard.
+fn choose(browser: &mut Browser, client: &str) {
+    browser.eval(&format!("document.querySelector('dialog .many [value={client}]').focus()"));
+    browser.press(" ", 32);
+}
+
+/// A group and two exits, given, changed and taken away by hand at a gateway whose clients are
+/// `alice` and `bob`.
+pub(super) fn groups_and_exits(browser: &mut Browser, states: &States) {
+    let list = |command: &str| listed(states, command);
+    browser.eval("document.getElementById('group').focus()");
+    browser.press("Enter", 13);
+    browser.wait_for("document.querySelector('dialog[open] .many')");
+    is_accessible_everywhere(browser, "the dialog of a new group");
+    // A group without members is none: the gateway says so, and the dialog stays.
+    browser.eval("document.querySelector('dialog input[type=text]').value = 'home'");
+    submit(browser);
+    browser.wait_for(
+        "document.querySelector('dialog .wrong').textContent.includes('a client at least joins it')",
+    );
+    assert_eq!(list("group"), json!({}));
+    choose(browser, "alice");
+    submit(browser);
+    browser.wait_for(&format!("{} === 'alice'", cell("group home", "whose")));
+    browser.wait_for("document.activeElement.id === 'group'");
+
+    browser.eval("document.querySelector('[aria-label=\"Change group home\"]').click()");
+    browser.wait_for("document.querySelector('dialog .many [value=alice]').checked");
+    choose(browser, "bob");
+    submit(browser);
+    browser.wait_for(&format!("{} === 'alice, bob'", cell("group home", "whose")));
+    browser.eval("document.querySelector('[aria-label=\"Change group home\"]').click()");
+    browser.wait_for("document.querySelector('dialog .many [value=bob]').checked");
+    choose(browser, "alice");
+    choose(browser, "bob");
+    submit(browser);
+    browser.wait_for("document.querySelector('dialog .wrong').textContent.includes('one member at least')");
+    choose(browser, "bob");
+    submit(browser);
+    browser.wait_for(&format!("{} === 'bob'", cell("group home", "whose")));
+    assert_eq!(list("group"), json!({"home": ["bob"]}));
+
+    for (whose, key) in [("client alice", "exit alice"), ("group home", "exit group home")] {
+        browser.eval("document.getElementById('exit').click()");
+        browser.wait_for("document.querySelector('dialog select')?.options.length === 3");
+        if whose == "client alice" {
+            is_accessible_everywhere(browser, "the dialog of an exit");
+            browser.eval("document.querySelector('dialog input[type=text]').value = 'rw0'");
+            submit(browser);
+            browser.wait_for(
+                "document.querySelector('dialog .wrong').textContent.includes('rw0 leads to no other network')",
+            );
+        }
+        browser.eval(&format!("document.querySelector('dialog select').value = '{whose}'"));
+        browser.eval("document.querySelector('dialog input[type=text]').value = 'wan1'");
+        submit(browser);
+        browser.wait_for(&format!("{} === 'leaves by wan1'", cell(key, "how")));
+    }
+    let wan1 = json!({"interface": "wan1"});
+    assert_eq!(list("exit"), json!({"clients": {"alice": wan1}, "groups": {"home": wan1}}));
+    is_accessible_everywhere(browser, "a group and two exits");
+
+    browser.eval("document.querySelector('[aria-label=\"Remove the exit of alice\"]').click()");
+    browser.wait_for("document.querySelector('dialog h2').textContent === 'Remove the exit of alice?'");
+    assert_eq!(list("exit")["clients"]["alice"], wan1, "asked first");
+    submit(browser);
+    browser.wait_for("!document.querySelector('tr[data-key=\"exit alice\"]')");
+    // The group's exit ends with the group.
+    browser.eval("document.querySelector('[aria-label=\"Remove group home\"]').click()");
+    browser.wait_for("document.querySelector('dialog h2').textContent === 'Remove group home?'");
+    submit(browser);
+    browser.wait_for(&text_of("grants-line", "Nothing: no port is forwarded"));
+    assert_eq!((list("group"), list("exit")), (json!({}), json!({"clients": {}, "groups": {}})));
+}
+
 /// A quota, a cap and a forward, set and taken away by hand at a gateway whose client is `alice`.
 pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
-    let list = |command: &str| {
-        let (code, out, err) = ropewalk(&[command, "list", "--json", "--state", &states.of("gateway")]);
-        assert_eq!(code, 0, "{err}");
-        serde_json::from_str::<Value>(&out).unwrap()
-    };
+    let list = |command: &str| listed(states, command);
     browser.wait_for(&text_of("grants-line", "Nothing: no port is forwarded"));
     assert_eq!(browser.eval("document.getElementById('grants-table').hidden"), true, "nothing is granted");
     assert_eq!(browser.eval(&format!("{} ?? null", cell("alice", "quota"))), Value::Null);

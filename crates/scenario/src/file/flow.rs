@@ -176,7 +176,7 @@ section! {
         paths: Vec<String>,
         /// mptcp, adaptive with `paths`: which subflow takes the next bytes. If not said, min-rtt.
         scheduler: Option<MptcpScheduler>,
-        /// mptcp, in the simulator: how the receiver steers. On 802.11 it measures packet times
+        /// mptcp, how the receiver steers. On 802.11 it measures packet times
         /// (`node.NAME.roam`). If not said, it does not steer.
         steering: Option<Steering>,
         /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.

@@ -7,13 +7,10 @@ use crate::tcp::{Ecn, Segment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use ropewalk_air::Time;
-use ropewalk_roam::mark::{Law, Marker, RoundTrips};
-use ropewalk_roam::priority::{Marks, Path, Priorities};
+use ropewalk_roam::mark::Law;
+use ropewalk_roam::steer::{EVERY, Steer};
 use std::net::Ipv4Addr;
 use std::time::Duration;
-
-/// How often rates and priorities are worked out anew (paper 001, §5.1: by packet or by timer).
-const EVERY: Duration = Duration::from_millis(100);
 
 /// A station of an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,51 +21,22 @@ pub struct Steered {
     pub packet_time: Option<Duration>,
 }
 
-/// A subflow, and what is known of it.
+/// A station, and what was taken of its subflow so far.
 #[derive(Clone, Copy, Debug)]
-struct Subflow {
-    of: Steered,
-    /// Its station has an address, and which count of joins that has.
+struct Station {
+    address: Ipv4Addr,
+    /// It has an address, and which count of joins that has.
     joined: Option<u32>,
-    trips: RoundTrips,
+    /// Round trips that were taken.
     samples: u64,
-    packets: u64,
-    marker: Marker,
-    /// It rests for its packet time.
-    rests: bool,
-    /// It rests since its access point's beacons fade.
-    fades: bool,
-    /// What the sender was told.
-    backup: bool,
-}
-
-impl Subflow {
-    fn new(of: Steered, joined: Option<u32>, law: Law) -> Subflow {
-        Subflow {
-            of,
-            joined,
-            trips: RoundTrips::default(),
-            samples: 0,
-            packets: 0,
-            marker: Marker::new(law),
-            rests: false,
-            fades: false,
-            backup: false,
-        }
-    }
-
-    /// One that was not measured yet is left alone, as one that is as good as the best.
-    fn packet_time(&self, best: Duration) -> Duration {
-        self.of.packet_time.unwrap_or(best)
-    }
 }
 
 /// Marks packets that arrive, and makes subflows backups.
 #[derive(Debug)]
 pub struct Steering {
-    subflows: Vec<Subflow>,
-    law: Option<Law>,
-    priorities: Option<Priorities>,
+    stations: Vec<Station>,
+    /// Subflows in the order of stations.
+    steer: Steer,
     /// Subflows rest whose access points fade.
     heeds_fading: bool,
     /// Who measures packet times; none where they are given.
@@ -86,11 +54,11 @@ fn since_start(now: Time) -> Duration {
 impl Steering {
     /// Of the receiver with these stations, which share a channel.
     pub fn new(stations: &[Steered], marks: Option<Law>, priority: bool, seed: u64) -> Steering {
-        let subflow = |of: &Steered| Subflow::new(*of, Some(0), marks.unwrap_or_default());
+        let times: Vec<Option<Duration>> = stations.iter().map(|s| s.packet_time).collect();
+        let station = |of: &Steered| Station { address: of.address, joined: Some(0), samples: 0 };
         Steering {
-            subflows: stations.iter().map(subflow).collect(),
-            law: marks,
-            priorities: priority.then(Priorities::new),
+            stations: stations.iter().map(station).collect(),
+            steer: Steer::new(&times, marks, priority),
             heeds_fading: false,
             client: None,
             rng: ChaCha8Rng::seed_from_u64(seed),
@@ -112,22 +80,24 @@ impl Steering {
     pub(super) fn mark(&mut self, now: Time, segment: Segment) -> Segment {
         self.next.get_or_insert(now + EVERY);
         let address = *segment.destination.ip();
-        let Some(subflow) = self.subflows.iter_mut().find(|s| s.of.address == address) else {
+        let Some(index) = self.stations.iter().position(|s| s.address == address) else {
             return segment;
         };
+        let has_marks = self.steer.has_marks();
+        let subflow = self.steer.subflow(index);
         subflow.packets += u64::from(segment.payload_bytes > 0);
         let is_ect = matches!(segment.ecn, Ecn::Ect0 | Ecn::Ect1);
-        let marked = self.law.is_some() && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
+        let marked = has_marks && subflow.marker.marks(is_ect, self.rng.random(), since_start(now));
         Segment { ecn: if marked { Ecn::Ce } else { segment.ecn }, ..segment }
     }
 
     /// Takes the round trips that the stream has measured.
     pub(super) fn on_measured(&mut self, now: Time, stream: &Stream) {
-        for subflow in &mut self.subflows {
-            let Some((rtt, samples)) = stream.rtt_at_receiver(subflow.of.address) else { continue };
-            if samples > subflow.samples {
-                subflow.samples = samples;
-                subflow.trips.on_sample(rtt, since_start(now));
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            let Some((rtt, samples)) = stream.rtt_at_receiver(station.address) else { continue };
+            if samples > station.samples {
+                station.samples = samples;
+                self.steer.subflow(index).trips.on_sample(rtt, since_start(now));
             }
         }
     }
@@ -139,35 +109,11 @@ impl Steering {
         }
         self.next = Some(now + EVERY);
         self.ask_client(now);
-        let times = self.subflows.iter().filter(|s| s.joined.is_some()).filter_map(|s| s.of.packet_time);
-        if let Some(best) = times.min() {
-            for subflow in &mut self.subflows {
-                subflow.marker.update(subflow.packet_time(best), best, &subflow.trips);
-            }
-            self.prioritise(best, now);
-        }
-        for subflow in self.subflows.iter_mut().filter(|s| s.joined.is_some()) {
-            let backup = subflow.rests || subflow.fades;
-            if subflow.backup != backup && stream.set_backup(subflow.of.address, backup) {
-                subflow.backup = backup;
+        for (index, backup) in self.steer.decide(since_start(now)) {
+            if stream.set_backup(self.stations[index].address, backup) {
+                self.steer.on_backup(index, backup);
             }
         }
-    }
-
-    /// Who rests for its packet time, among those that do not fade.
-    fn prioritise(&mut self, best: Duration, now: Time) {
-        let Some(priorities) = &mut self.priorities else { return };
-        let path = |s: &Subflow| Path {
-            packet_time: s.packet_time(best),
-            least_rtt: s.trips.least(),
-            packets: s.packets,
-            marks: Marks::None,
-        };
-        let carries = |s: &&mut Subflow| s.joined.is_some() && !s.fades;
-        let mut carrying: Vec<&mut Subflow> = self.subflows.iter_mut().filter(carries).collect();
-        let paths: Vec<Path> = carrying.iter().map(|s| path(s)).collect();
-        let rests = priorities.decide(&paths, since_start(now));
-        carrying.iter_mut().zip(rests).for_each(|(subflow, rests)| subflow.rests = rests);
     }
 
     /// What the client has measured, and which of its stations have come, gone or fade: nothing is
@@ -175,20 +121,14 @@ impl Steering {
     fn ask_client(&mut self, now: Time) {
         let Some(client) = &self.client else { return };
         let client = client.borrow();
-        let mut others = false;
-        for subflow in &mut self.subflows {
-            let link = client.links().find(|link| link.1 == subflow.of.address).map(|link| link.2);
-            let packet_time = client.packet_time(subflow.of.address, now);
-            if link != subflow.joined {
-                others = true;
-                *subflow = Subflow::new(subflow.of, link, self.law.unwrap_or_default());
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            let link = client.links().find(|link| link.1 == station.address).map(|link| link.2);
+            if link != station.joined {
+                (station.joined, station.samples) = (link, 0);
+                self.steer.begin_anew(index, link.is_some());
             }
-            subflow.of.packet_time = packet_time;
-            let fades = self.heeds_fading && client.fades(subflow.of.address);
-            others |= std::mem::replace(&mut subflow.fades, fades) != fades;
-        }
-        if others && self.priorities.is_some() {
-            self.priorities = Some(Priorities::new());
+            self.steer.subflow(index).packet_time = client.packet_time(station.address, now);
+            self.steer.set_fading(index, self.heeds_fading && client.fades(station.address));
         }
     }
 

@@ -82,17 +82,19 @@ pub(super) fn add(built: &mut Built, scenario: &Scenario) -> Result<(), BuildErr
     built.air = Some((spec.clone(), seed));
     let dilation = scenario.medium.time_dilation.into();
     built.world.net.add_air(spec, interfaces, seed, dilation).map_err(|e| BuildError::new("medium", e))?;
-    match scenario.medium.model {
-        file::MediumModel::Wifi => Ok(()),
-        file::MediumModel::WeightedFair => {
-            let sources = weighted_sources(scenario);
+    match weighted_sources(scenario) {
+        None => Ok(()),
+        Some(sources) => {
             built.world.net.set_weighted_fair(&sources).map_err(|e| BuildError::new("medium.model", e))
         }
     }
 }
 
-/// What each radio is on the abstract medium, in the order of the air's.
-fn weighted_sources(scenario: &Scenario) -> Vec<Option<WeightedSource>> {
+/// What each radio is on the abstract medium, in the order of the air's; none on 802.11.
+pub fn weighted_sources(scenario: &Scenario) -> Option<Vec<Option<WeightedSource>>> {
+    if scenario.medium.model != file::MediumModel::WeightedFair {
+        return None;
+    }
     let of = |node: &NodeSpec, name: &str, radio: &Radio| {
         let is_ap = |i: &Interface| i.radio.as_deref() == Some(name) && i.mode == Some(file::Mode::Ap);
         let usual = node.interface.values().any(is_ap).then(|| WeightedSource::default().packet_time);
@@ -105,7 +107,8 @@ fn weighted_sources(scenario: &Scenario) -> Vec<Option<WeightedSource>> {
         radio.packet_time.or(usual).map(source)
     };
     let nodes = scenario.node.values();
-    nodes.flat_map(|node| node.radio.iter().map(move |(name, radio)| of(node, name, radio))).collect()
+    let each = nodes.flat_map(|node| node.radio.iter().map(move |(name, radio)| of(node, name, radio)));
+    Some(each.collect())
 }
 
 fn discipline(radio: &Radio) -> Discipline {

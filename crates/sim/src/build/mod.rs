@@ -14,9 +14,11 @@ mod nodes;
 mod roam;
 mod steering;
 
+pub use air::weighted_sources;
 pub use events::{Action, Agenda};
 pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
 pub use links::link_specs;
+pub use steering::{mark_law, steered_stations};
 
 use crate::bunch::Bunch;
 use crate::net::NodeId;

@@ -1,6 +1,6 @@
 //! Interfaces on air: the border between the network and [`ropewalk_air::wifi`].
 
-use super::weighted::{Crossing, WeightedFair};
+use super::weighted::WeightedFair;
 use super::{Attach, IfIndex, Net, Owner, Work};
 use crate::clock::TimerId;
 use crate::packet::{Body, Ecn, PacketRef};
@@ -167,7 +167,7 @@ impl Net {
             _ => 0,
         };
         if radios.weighted.is_some() {
-            return self.transmit_weighted(Crossing { iface, to, token: told, packet });
+            return self.transmit_weighted(iface, to, told, packet);
         }
         let frame = Packet {
             len_bytes: packet.len,

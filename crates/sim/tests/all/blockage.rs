@@ -1,7 +1,7 @@
 //! One TCP flow over two unlike paths, as over 60 GHz and 5 GHz, while somebody stands in the way
 //! of the faster one now and then (mechanism DB-13). Rates are an eighth of real ones.
 
-use crate::common::{flow, run as report, simulation};
+use crate::common::{each, flow, run as report, simulation};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -64,8 +64,7 @@ fn returns(received: &[f64], every_ms: usize, blocked_ms: usize) -> impl Iterato
 #[test]
 fn a_blockage_of_a_second_costs_what_the_path_would_have_carried_and_no_more() {
     let mut gaps = Vec::new();
-    for seed in 1..=7 {
-        let (received, gap) = run(5_000, 1_000, seed);
+    for (seed, (received, gap)) in (1..).zip(each(1..=7, |seed| run(5_000, 1_000, seed))) {
         let perfect = PAYLOAD * (SLOW_MBPS + FAST_MBPS * 0.8);
         let share = mbps(&received, 5_000, received.len() - 1) / perfect;
         let back: Vec<f64> = returns(&received, 5_000, 1_000).collect();

@@ -1,6 +1,6 @@
 //! One TCP flow over a bond whose paths go away for a moment, again and again.
 
-use crate::common::{flow, simulation};
+use crate::common::{each, flow, simulation};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -113,18 +113,17 @@ const SEEDS: Range<u64> = 0..12;
 const SHARE: f64 = 0.4;
 
 /// Runs `flaps` of each seed in both directions, and holds the worst of them against the bounds.
-fn check(name: &str, most_ms: impl Fn(&Outcome) -> u64, flaps: impl Fn(&mut Dice) -> Flaps) {
+fn check(name: &str, most_ms: impl Fn(&Outcome) -> u64, flaps: impl Fn(&mut Dice) -> Flaps + Sync) {
     let mut bad = Vec::new();
     let mut worst = (0, f64::INFINITY);
     let mut beyond = 0;
-    for seed in SEEDS {
-        for download in [false, true] {
-            let outcome = flaps(&mut Dice(seed)).run(download, seed);
-            worst = (worst.0.max(outcome.gap_ms), worst.1.min(outcome.share));
-            beyond = beyond.max(outcome.gap_ms.saturating_sub(outcome.outage_ms));
-            if outcome.gap_ms > most_ms(&outcome) || outcome.share < SHARE {
-                bad.push(format!("seed {seed}, download {download}: {outcome:?}"));
-            }
+    let both_ways = SEEDS.flat_map(|seed| [(seed, false), (seed, true)]);
+    let outcomes = each(both_ways.clone(), |(seed, download)| flaps(&mut Dice(seed)).run(download, seed));
+    for ((seed, download), outcome) in both_ways.zip(outcomes) {
+        worst = (worst.0.max(outcome.gap_ms), worst.1.min(outcome.share));
+        beyond = beyond.max(outcome.gap_ms.saturating_sub(outcome.outage_ms));
+        if outcome.gap_ms > most_ms(&outcome) || outcome.share < SHARE {
+            bad.push(format!("seed {seed}, download {download}: {outcome:?}"));
         }
     }
     println!(

@@ -1,6 +1,6 @@
 //! One TCP flow over two unlike paths, the better of which is away for a while and comes back.
 
-use crate::common::simulation;
+use crate::common::{each, simulation};
 use std::time::Duration;
 
 const BACK_MS: usize = 20_000;
@@ -37,7 +37,7 @@ fn back_after(away_ms: usize, seed: u64) -> Option<usize> {
 #[test]
 fn a_flow_has_its_rate_again_at_once_after_an_outage_of_up_to_eight_seconds() {
     for (away_ms, most_ms) in [(1_000, 300), (4_900, 300), (8_000, 1_000)] {
-        let mut back: Vec<_> = (1..=4).map(|seed| back_after(away_ms, seed).unwrap_or(usize::MAX)).collect();
+        let mut back = each(1..=4, |seed| back_after(away_ms, seed).unwrap_or(usize::MAX));
         back.sort_unstable();
         println!("away for {away_ms} ms: back after {back:?} ms");
         // Half of the runs at once; one may meet TCP in the low of its swing.

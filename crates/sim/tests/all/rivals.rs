@@ -1,6 +1,6 @@
 //! A bond of two paths, one of which somebody else's flows share.
 
-use crate::common::{flow, run};
+use crate::common::{each, flow, run};
 
 const RATE_MBPS: f64 = 50.0;
 const OTHER_MBPS: f64 = 20.0;
@@ -49,7 +49,7 @@ fn beside(rivals: u32, queue: u32, seed: u64) -> Shared {
 #[test]
 fn a_bond_holds_its_share_beside_cubic_and_its_other_path_is_not_touched() {
     for (rivals, queue) in [(1, 125_000), (1, 250_000), (4, 250_000)] {
-        let runs: Vec<Shared> = (1..=3).map(|seed| beside(rivals, queue, seed)).collect();
+        let runs = each(1..=3, |seed| beside(rivals, queue, seed));
         let share = runs.iter().map(|r| r.share).sum::<f64>() / runs.len() as f64;
         println!("{rivals} beside it, queue of {queue} bytes: {share:.2} of a fair share");
         assert!((0.75..1.45).contains(&share), "{share}");

@@ -2,7 +2,7 @@
 
 use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
 use super::*;
-use crate::inner::tests::segment;
+use crate::inner::tests::{datagram, segment};
 use crate::wire::{Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
 use std::net::Ipv4Addr;
@@ -110,6 +110,22 @@ fn so_many_marks_are_kept_and_the_newest() {
     let marks = &session(&gateway).marks;
     assert_eq!(marks.len(), MAX_MARKS);
     assert_eq!(marks.last_key_value(), Some((&(10 * 1024 - 1), &(10 * 1024 - 1))));
+}
+
+#[test]
+fn datagrams_of_one_run_are_what_was_listed() {
+    let mut gateway = gateway(UDP);
+    list(&mut gateway, vec![run(10, 3, 0, 200)], vec![]);
+    for number in 10..13 {
+        let elided = [&[1], &datagram(number as u8, 200)[..]].concat();
+        say(&mut gateway, Message::Data(Data { session: 0, number, elided }));
+    }
+    let account = gateway.account(1).unwrap();
+    assert_eq!((account.packets, account.damaged), (3, 0));
+    let elided = [&[1], &datagram(9, 199)[..]].concat();
+    list(&mut gateway, vec![run(13, 1, 0, 200)], vec![]);
+    say(&mut gateway, Message::Data(Data { session: 0, number: 13, elided }));
+    assert_eq!(gateway.account(1).unwrap().damaged, 1, "null case: another length");
 }
 
 #[test]

@@ -153,6 +153,9 @@ impl Engine {
 
 /// An access point announces another channel of its band, as wide as its own.
 fn announce(radios: &mut Radios, switch: &Switch, now: Time) -> std::result::Result<(), String> {
+    if radios.weighted.is_some() {
+        return Err("radios of the weighted-fair medium stay on their channel".into());
+    }
     let own = radios.channels[usize::from(radios.radio_of[switch.iface].0)];
     let base = match own.band() {
         Band::Ghz2_4 => 2407,
@@ -179,10 +182,10 @@ impl State<'_> {
         State {
             sequence,
             now_ns: now.as_nanos(),
-            radio: radios.air.radio_stats(radio).unwrap_or_default(),
+            radio: radios.radio_stats(radio),
             channel: radios.channels[usize::from(radio.0)],
             neighbours: &radios.neighbours[iface],
-            peers: radios.air.peer_stats(IfaceId(iface as u16)).collect(),
+            peers: radios.peer_stats(IfaceId(iface as u16)),
         }
     }
 }

@@ -25,6 +25,7 @@ mod plan;
 mod record;
 mod refuse;
 mod socket;
+mod steering;
 mod stream;
 mod window;
 

@@ -20,6 +20,7 @@ use super::hosts::Hosts;
 use super::paths::{self, Home, Offer};
 use super::record::Shared;
 use super::socket::{self, StreamOptions};
+use super::steering::Steering;
 use super::stream::{self, Connection, ConnectionPlan, Span};
 use crate::live::kernel::kernel_name;
 use crate::live::transport::ecn;
@@ -223,6 +224,7 @@ fn connection((scenario, flow): (&Scenario, &Flow), ends: &Ends, from_opens: boo
         to: SocketAddrV4::new(there, port),
         data_opens: from_opens,
         options,
+        steering: None,
     })
 }
 
@@ -268,7 +270,10 @@ pub(crate) fn offer(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Res
 /// One connection, of which path managers make several subflows.
 fn mptcp(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Planned> {
     let Multi { ends, at_from, homes, home_opens } = Multi::of(scenario, flow, hosts)?;
-    let connection = connection((scenario, flow), &ends, at_from == home_opens)?;
+    let connection = ConnectionPlan {
+        steering: Steering::of(scenario, flow, &homes, hosts)?,
+        ..connection((scenario, flow), &ends, at_from == home_opens)?
+    };
     let plan = Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]);
     Ok(Planned { plan, homes })
 }

@@ -1,7 +1,7 @@
 //! What of a scenario's traffic no kernel can do, said with the key and the remedy before anything is made.
 
 use ropewalk_scenario::Scenario;
-use ropewalk_scenario::file::{Flow, FlowKind, MptcpScheduler};
+use ropewalk_scenario::file::{Ecn, Flow, FlowKind, MediumModel, MptcpScheduler};
 use ropewalk_sim::BuildError;
 
 use crate::live::kernel::Kernel;
@@ -57,8 +57,8 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
     if flow.ack_hold.is_some() {
         refuse("ack-hold", "a kernel acknowledges by its own rule; take the table out".into());
     }
-    if flow.steering.is_some() {
-        refuse("steering", "the lab's receivers do not steer; take the table out".into());
+    if let Some((key, sentence)) = steering(scenario, flow) {
+        refuse(key, sentence);
     }
     if matches!(
         flow.scheduler,
@@ -68,6 +68,31 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
         refuse("scheduler", sentence.into());
     }
     found
+}
+
+/// What of a flow's steering no receiver of the lab can do, with the key below the flow's.
+fn steering(scenario: &Scenario, flow: &Flow) -> Option<(&'static str, String)> {
+    let steering = flow.steering.as_ref()?;
+    if scenario.medium.model != MediumModel::WeightedFair {
+        let sentence =
+            "the lab's stations do not measure packet times; set `medium.model = \"weighted-fair\"`";
+        return Some(("steering", sentence.into()));
+    }
+    let node = |end: &str| end.split(':').next().unwrap_or(end).to_owned();
+    let receiver = node(&flow.to);
+    let ends_here = |other: &&Flow| [&other.from, &other.to].into_iter().any(|end| node(end) == receiver);
+    if scenario.flow.iter().filter(|f| f.kind == FlowKind::Mptcp).filter(ends_here).count() > 1 {
+        let sentence = format!(
+            "a kernel's path manager has one priority for all connections; give {receiver} one flow of MPTCP"
+        );
+        return Some(("steering", sentence));
+    }
+    // The kernel opens further subflows by itself, and asks for ECN as its node says.
+    (steering.marks.is_some() && scenario.ecn_of(&receiver) != Ecn::Ask).then(|| {
+        let sentence =
+            format!("subflows ask for ECN as their node does; write `node.{receiver}.tcp.ecn = \"ask\"`");
+        ("steering.marks", sentence)
+    })
 }
 
 #[cfg(test)]
@@ -83,6 +108,46 @@ mod tests {
         let kernel =
             Kernel { controls: vec!["reno".into(), "cubic".into()], mptcp: true, ..Kernel::default() };
         refused_by(&kernel, &scenario).iter().map(ToString::to_string).collect()
+    }
+
+    /// A client on two access points of one channel.
+    const STEERED: &str = r#"
+        duration = "1s"
+        medium.model = "weighted-fair"
+        [node.ap1]
+        radio.r = { standard = "11g", channel = 1, packet-time = "3ms" }
+        interface.wlan0 = { radio = "r", mode = "ap", ssid = "one" }
+        [node.ap2]
+        radio.r = { standard = "11g", channel = 1, packet-time = "500us" }
+        interface.wlan0 = { radio = "r", mode = "ap", ssid = "two" }
+        [node.sta]
+        radio.r = { standard = "11g", channel = 1 }
+        interface.wlan1 = { radio = "r", mode = "station", ssid = "one" }
+        interface.wlan2 = { radio = "r", mode = "station", ssid = "two" }
+        tcp.ecn = "ask"
+        [[flow]]
+        name = "f"
+        kind = "mptcp"
+        from = "ap1"
+        to = "sta"
+        ecn = true
+        steering = { marks = "corrected", priority = true }
+    "#;
+
+    fn keys(text: &str) -> Vec<String> {
+        let scenario = Document::parse("test", text).unwrap().scenario().unwrap_or_else(|e| panic!("{e}"));
+        let kernel = Kernel { controls: vec!["cubic".into()], mptcp: true, ..Kernel::default() };
+        refused_by(&kernel, &scenario).into_iter().map(|e| e.key).collect()
+    }
+
+    #[test]
+    fn a_receiver_steers_where_its_kernel_can() {
+        assert_eq!(keys(STEERED), [""; 0]);
+        assert_eq!(keys(&STEERED.replace("tcp.ecn = \"ask\"", "")), ["flow.f.steering.marks"]);
+        let priority = STEERED.replace("marks = \"corrected\", ", "");
+        assert_eq!(keys(&priority.replace("tcp.ecn = \"ask\"", "")), [""; 0]);
+        let other = "[[flow]]\nname = \"g\"\nkind = \"mptcp\"\nfrom = \"sta\"\nto = \"ap1\"\n";
+        assert_eq!(keys(&format!("{STEERED}{other}")), ["flow.f.steering"]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags, sockopt};
 
 use super::clock::Clock;
 use super::record::Shared;
-use super::{content, socket, window::WindowKeeper};
+use super::{content, socket, steering::Steering, window::WindowKeeper};
 use crate::{Namespace, Result};
 use ropewalk_net::tcp_info::{self, TcpInfo, tcp_info};
 
@@ -47,6 +47,8 @@ pub(crate) struct ConnectionPlan {
     pub data_opens: bool,
     /// What both sockets were set to.
     pub options: socket::StreamOptions,
+    /// The end that receives steers the other.
+    pub steering: Option<Steering>,
 }
 
 /// One end.
@@ -130,6 +132,7 @@ pub(crate) struct Connection {
     plan: ConnectionParts,
     sides: [Side; 2],
     window: Option<WindowKeeper>,
+    steering: Option<Steering>,
     opened: bool,
     stopped: bool,
     over: bool,
@@ -147,10 +150,11 @@ struct ConnectionParts {
 impl Connection {
     /// With the applications of the end that opens and of the end that waits.
     pub(super) fn new(plan: ConnectionPlan, [opening, waiting]: [Box<dyn StreamApp>; 2]) -> Connection {
-        let ConnectionPlan { namespace, opener, listener, to, data_opens, options } = plan;
+        let ConnectionPlan { namespace, opener, listener, to, data_opens, options, steering } = plan;
         Connection {
             sides: [Side::new(Some(opener), opening), Side::new(None, waiting)],
             window: options.window.map(WindowKeeper::new),
+            steering,
             plan: ConnectionParts { namespace, listener, to, data: usize::from(!data_opens), options },
             opened: false,
             stopped: false,
@@ -277,6 +281,16 @@ impl Connection {
         self.keep_window(window, shared);
     }
 
+    /// Lets the receiver steer, if it does.
+    fn steer(&mut self, now: Time, shared: &Shared) {
+        let receiver = self.sides[1 - self.plan.data].socket.as_ref();
+        let Some((steering, receiver)) = self.steering.as_mut().zip(receiver) else { return };
+        let subflows = || tcp_info::subflows(receiver).unwrap_or_default();
+        if let Err(sentence) = steering.step(now, subflows) {
+            shared.lock().fault(sentence);
+        }
+    }
+
     /// Tells the keeper of the receiver's window what the sender saw of it.
     fn keep_window(&mut self, seen: u32, shared: &Shared) {
         let receiver = self.sides[1 - self.plan.data].socket.as_ref();
@@ -351,6 +365,7 @@ pub(crate) fn run(
         if now >= next_look {
             next_look = now + LOOK;
             look(connections, shared);
+            connections.iter_mut().filter(|c| c.opened && !c.over).for_each(|c| c.steer(now, shared));
         }
         wait(connections, clock.until(next_due(connections, next_look)));
     }

@@ -3,7 +3,7 @@
 use ropewalk_air::wifi::MAX_FRAME_RADIOS;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{
-    Interface, Join, Mode, NamedRateControl, Radio, RadioDiscipline, RateControl, Standard, What,
+    Interface, Join, MediumModel, Mode, NamedRateControl, Radio, RadioDiscipline, RateControl, Standard, What,
 };
 use ropewalk_sim::BuildError;
 
@@ -29,6 +29,9 @@ pub fn refusals(scenario: &Scenario) -> Vec<BuildError> {
     }
     if scenario.medium.time_dilation > 1 {
         refuse("medium.time-dilation".into(), "the kernel's clock goes at its own pace; leave it out");
+    }
+    if scenario.medium.model != MediumModel::Wifi {
+        refuse("medium.model".into(), "the kernel's radios speak 802.11; run this with `ropewalk lab run`");
     }
     for name in scenario.bond.keys() {
         refuse(
@@ -175,6 +178,8 @@ pub(super) mod tests {
         let event = "[[event]]\nat = \"1s\"\nwhat = \"disassociate\"\ninterface = \"sta:wlan0\"\n";
         assert_eq!(keys(&format!("{CELL}{event}")), ["event.0.what"]);
         assert_eq!(keys("duration = \"1s\"\n[node.a]\n"), ["node"]);
+        let weighted = format!("{CELL}[medium]\nmodel = \"weighted-fair\"\n");
+        assert_eq!(keys(&weighted), ["medium.model"]);
         assert_eq!(keys(&format!("{CELL}[medium]\ntime-dilation = 8\n")), ["medium.time-dilation"]);
     }
 }

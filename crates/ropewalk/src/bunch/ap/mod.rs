@@ -10,6 +10,8 @@
 mod account;
 mod air;
 mod background;
+mod metered;
+mod status;
 
 use super::accounts::{AccountFiles, Contributor, Keeper, Signer};
 use super::args::{BunchAp as Args, BunchRelease};
@@ -17,23 +19,25 @@ use super::flows::{self, Flows};
 use super::hello::{self, Dialled};
 use super::overhear::Overhear;
 use super::record::{Broken, Channel, Records};
-use super::report::{AccountStatus, ApStatus, BunchStatus};
+use super::report::BunchStatus;
 use super::share::Share;
 use super::tunnel::Tunnel;
 use super::words::{self, Word};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
+use crate::firewall::{SharedJournal, with};
 use anyhow::Context;
 use background::Background;
 use ipnet::Ipv4Net;
+pub(super) use metered::Metered;
 use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::ap::{Ap, Config, Custody, Input, Output};
 use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
-use ropewalk_net::setup::{Capture, Journal, capture, release};
+use ropewalk_net::setup::{Capture, capture, release};
 use ropewalk_net::tun::{Tun, TunError};
 use ropewalk_session::{Refusal, StaticKey, Token};
 use std::net::Ipv4Addr;
@@ -72,13 +76,14 @@ pub(super) struct Parts {
     pub share: Option<Share>,
     pub overhear: Option<Overhear>,
     pub accounts: (AccountFiles, Keeper),
+    pub metered: Option<Metered>,
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
 
-struct Daemon<'j> {
+struct Daemon {
     parts: Parts,
-    journal: &'j mut Journal,
+    journal: SharedJournal,
     poller: Poller,
     watchdog: Watchdog,
     started: Instant,
@@ -106,7 +111,7 @@ struct Daemon<'j> {
 }
 
 /// Runs until told to stop, or refused for good.
-pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
+pub(super) fn run(parts: Parts, journal: SharedJournal) -> anyhow::Result<()> {
     let poller = Poller::new().context("epoll")?;
     let waker = Arc::new(Waker::new()?);
     poller.add(&parts.tun, DEVICE, Interest::Read).context("watching the device")?;
@@ -159,12 +164,14 @@ pub(super) fn run(parts: Parts, journal: &mut Journal) -> anyhow::Result<()> {
         background: Background::default(),
         end: None,
     };
+    // What it has carried already is known before it carries anything.
+    daemon.settle(Time::ZERO);
     let outcome = daemon.serve();
     daemon.finish();
     outcome
 }
 
-impl Daemon<'_> {
+impl Daemon {
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }
@@ -202,7 +209,8 @@ impl Daemon<'_> {
         let look = self.tunnel.as_ref().filter(|t| t.room() < FULL).map(|_| self.now() + LOOK);
         let claim = self.tunnel.as_ref().map(|_| self.account.due());
         let alive = Some(self.watchdog.due()).filter(|at| *at < Time::NEVER);
-        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, self.air_due()];
+        let account = self.parts.metered.as_ref().map(Metered::due);
+        let all = [self.timeout, self.dial_at, grace, flush, look, claim, alive, account, self.air_due()];
         all.into_iter().flatten().min()
     }
 
@@ -224,6 +232,7 @@ impl Daemon<'_> {
             self.put(Input::Timer)?;
         }
         self.claim(now);
+        self.on_metered(now);
         self.choose_class(now);
         self.flush()
     }
@@ -357,43 +366,6 @@ impl Daemon<'_> {
         }
     }
 
-    fn status(&mut self) -> ApStatus {
-        let air = self.parts.overhear.as_mut().map(Overhear::status);
-        let (counts, share) = (self.ap.counts(), self.parts.share.as_ref());
-        let shares = share.map(|s| s.counts).unwrap_or_default();
-        ApStatus {
-            device: self.parts.tun.name().to_owned(),
-            uptime_s: self.now().as_secs_f64(),
-            gateway: self.tunnel.is_some().then(|| self.remote.clone()),
-            address: self.flows.as_ref().map(Flows::address),
-            captures: self.captures,
-            sessions: self.ap.sessions(),
-            flows: self.flows.as_ref().map_or(0, Flows::len),
-            helped: self.flows.as_ref().map_or(0, Flows::helped),
-            neighbours: share.map_or(0, Share::neighbours),
-            captured: counts.captured,
-            held_bytes: self.ap.held_bytes() as u64,
-            refused: counts.refused,
-            repeated: counts.repeated,
-            forwarded: counts.forwarded,
-            payload_bytes: counts.payload_bytes,
-            data_bytes: counts.data_bytes,
-            report_bytes: counts.report_bytes,
-            native_packets: self.native_packets,
-            dropped_packets: self.dropped_packets,
-            shares_sent: shares.sent,
-            shares_received: shares.received,
-            shares_refused: shares.refused,
-            account: AccountStatus {
-                records: self.account.head().map_or(0, |r| r.statement.number),
-                refused: self.account.counts().refused,
-                unanswered: self.account.counts().unanswered,
-            },
-            handed: self.parts.args.share.clone(),
-            air,
-        }
-    }
-
     /// Connects on a thread of its own: names are resolved and handshakes waited for.
     fn dial(&mut self) -> anyhow::Result<()> {
         self.dial_at = None;
@@ -515,13 +487,9 @@ impl Daemon<'_> {
             self.tunnel.iter_mut().for_each(|t| drop(t.packet(&reset)));
         }
         if let Some(home) = self.parts.args.home.clone() {
-            release(self.journal)?;
-            let device = self.parts.tun.name().to_owned();
-            capture(
-                self.journal,
-                self.parts.tun.index(),
-                Capture { device, home, destinations: serve, udp },
-            )?;
+            let (device, index) = (self.parts.tun.name().to_owned(), self.parts.tun.index());
+            let wanted = Capture { device, home, destinations: serve, udp };
+            with(&self.journal, |journal| release(journal).and_then(|()| capture(journal, index, wanted)))??;
             self.captures = true;
         }
         let home = self.parts.args.home.as_deref().unwrap_or("none");
@@ -543,7 +511,7 @@ impl Daemon<'_> {
     /// Ends the home's connections, and lets new ones go as if nobody were here.
     fn give_up(&mut self, why: &str) -> anyhow::Result<()> {
         if self.tunnel.is_none() && std::mem::take(&mut self.captures) {
-            release(self.journal)?;
+            with(&self.journal, release)??;
         }
         let Some(flows) = &mut self.flows else { return Ok(()) };
         let (home, away) = flows.end_all();
@@ -575,6 +543,7 @@ impl Daemon<'_> {
             tracing::debug!("the home's connections could not be reset: {error:#}");
         }
         let now = self.now();
+        self.settle(now);
         if let Some(mut tunnel) = self.tunnel.take() {
             for reset in resets.1 {
                 let _ = tunnel.packet(&reset);

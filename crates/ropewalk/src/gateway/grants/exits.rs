@@ -132,7 +132,7 @@ impl Grants {
     }
 
     /// A client's own exit goes before its groups'; of several groups the first by name counts.
-    fn exit_of(&self, client: &str) -> Option<&Exit> {
+    pub(super) fn exit_of(&self, client: &str) -> Option<&Exit> {
         let by_group = || {
             let mut of = self.groups.iter().filter(|(_, members)| members.contains(client));
             of.find_map(|(group, _)| self.exits.groups.get(group))

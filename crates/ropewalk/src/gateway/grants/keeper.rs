@@ -8,16 +8,18 @@ use super::exits::{Inside, lacking, notes};
 use super::shared::{FILE as FLEET_FILE, View};
 use super::{Change, Circumstances, FILE, Grants};
 use crate::control::protocol::Request;
-use crate::daemon::{Outbox, RulesLost};
+use crate::daemon::Outbox;
 use crate::exit::{Code, failure};
+use crate::firewall::SharedJournal;
 use crate::gateway::SharedClients;
+use crate::report::grants::Granted;
 use crate::state::StateDir;
 use crate::state::clients::KnownClient;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
-use ropewalk_net::setup::{self, Journal, Protocol, find_ways, grant, keep_held_back, leave_by};
-use ropewalk_net::{clock, links, nat};
-use std::collections::BTreeSet;
+use ropewalk_net::setup::{self, Protocol, find_ways, grant, leave_by};
+use ropewalk_net::{links, nat};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -26,12 +28,8 @@ use std::time::{Duration, Instant};
 
 /// How often it is tried again to do what was refused.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
-/// How often it is looked where exits lead, and whether rules are still there, and tried again to
-/// write a file on a full disk.
+/// How often it is looked where exits lead, and tried again to write a file on a full disk.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The journal, which the gateway's end takes back.
-pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
 
 /// What is granted by a running gateway.
 #[derive(Clone, Debug)]
@@ -84,6 +82,8 @@ struct Shared {
     anew: AtomicBool,
     /// What there is to say, for whoever must not wait for `nft`.
     notes: Mutex<Notes>,
+    /// What each client is granted, for the same.
+    told: Mutex<Arc<BTreeMap<String, Granted>>>,
 }
 
 /// What does not work now.
@@ -150,7 +150,8 @@ impl Keeper {
         let (dir, journal) = (dir.clone(), Arc::clone(journal));
         let anew = AtomicBool::new(false);
         let notes = Mutex::default();
-        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes });
+        let told = Mutex::default();
+        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes, told });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
         let theirs = Arc::clone(&shared);
@@ -185,6 +186,11 @@ impl Keeper {
     pub(crate) fn notes(&self) -> Vec<String> {
         let notes = self.shared.notes();
         notes.refused.iter().chain(&notes.ways).chain(&notes.ports).cloned().collect()
+    }
+
+    /// What each client is granted. For the data loop.
+    pub(crate) fn granted_to(&self) -> Arc<BTreeMap<String, Granted>> {
+        Arc::clone(&self.shared.told())
     }
 
     /// What is granted.
@@ -257,7 +263,6 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
-    let mut lost = RulesLost::default();
     loop {
         match wishes.recv_timeout(LOOK) {
             Ok(()) => {
@@ -281,7 +286,6 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        shared.keep_rules(&mut lost);
     }
 }
 
@@ -292,6 +296,10 @@ impl Shared {
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Arc<BTreeMap<String, Granted>>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, state: &mut State) -> anyhow::Result<()> {
@@ -317,6 +325,7 @@ impl Shared {
         if self.gateway.in_fleet {
             self.follow(state);
         }
+        *self.told() = Arc::new(state.grants.by_client());
         // Each is in force though the other may not be.
         let exits = self.translate(anew).and_then(|()| self.put_exits(state, anew));
         let all = self.put_grants(state, anew, tell).and(exits);
@@ -402,16 +411,6 @@ impl Shared {
             Some(journal) if anew => Ok(nat::tables_again(journal)?),
             _ => Ok(()),
         }
-    }
-
-    /// Others take rules away, and without those that hold clients back more is open than granted.
-    fn keep_rules(&self, lost: &mut RulesLost) {
-        let Some((device, _)) = &self.gateway.device else { return };
-        let kept = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => keep_held_back(journal, device),
-            None => return,
-        };
-        lost.say(kept, "clients reach, and are reached by, more than is granted", clock::now());
     }
 
     /// By which interface clients leave.

@@ -12,11 +12,12 @@ mod shared;
 mod tests;
 
 pub(crate) use exits::{Exit, Given, Whose};
-pub(crate) use keeper::{Keeper, Machine, SharedJournal, interfaces, listening};
+pub(crate) use keeper::{Keeper, Machine, interfaces, listening};
 pub(crate) use shared::{check as check_in_fleet, client as client_inside, judge as judge_in_fleet};
 
 use crate::config::BitRate;
 use crate::exit::{Code, failure};
+use crate::report::grants::{Granted, Port};
 use crate::state::StateDir;
 use crate::state::clients::{KnownClient, is_name};
 use ipnet::IpNet;
@@ -288,6 +289,31 @@ impl Grants {
             || self.groups.values().any(|m| m.contains(client))
             || self.limits.contains_key(client)
             || self.exits.clients.contains_key(client)
+    }
+
+    /// What each client is granted, for those who want to know.
+    fn by_client(&self) -> BTreeMap<String, Granted> {
+        let mut all = BTreeMap::<String, Granted>::new();
+        for f in &self.forwards {
+            let port = Port { protocol: f.protocol.name().into(), port: f.port.get(), to: f.to.get() };
+            all.entry(f.client.clone()).or_default().ports.push(port);
+        }
+        for (group, members) in &self.groups {
+            for member in members {
+                all.entry(member.clone()).or_default().groups.push(group.clone());
+            }
+        }
+        for (client, limit) in &self.limits {
+            let granted = all.entry(client.clone()).or_default();
+            (granted.down_bps, granted.up_bps) = (limit.down.map(|r| r.0), limit.up.map(|r| r.0));
+        }
+        for client in self.exits.clients.keys() {
+            all.entry(client.clone()).or_default();
+        }
+        for (client, granted) in &mut all {
+            granted.exit = self.exit_of(client).map(|exit| exit.interface.clone());
+        }
+        all
     }
 
     /// The same by addresses, for those who have some, with the networks `behind` them; without

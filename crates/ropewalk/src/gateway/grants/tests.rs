@@ -192,6 +192,30 @@ fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
 }
 
 #[test]
+fn what_each_client_is_granted_is_told_by_its_name() {
+    let mut grants = Grants::default();
+    let home = ["alice", "bob"].map(String::from).to_vec();
+    let limit = Limit { down: None, up: Some("5Mbit".parse().unwrap()) };
+    for change in [
+        forward("alice", Protocol::Tcp, 8080),
+        Change::GroupAdd { group: "home".into(), clients: home },
+        Change::LimitSet { client: "bob".into(), limit },
+        set_exit(Whose::Group("home".into()), "wan1"),
+        set_exit(Whose::Client("carol".into()), "wan2"),
+    ] {
+        grants.change(change, &here()).unwrap();
+    }
+    let lines: Vec<String> =
+        grants.by_client().iter().map(|(who, g)| format!("{who}: {}", g.line())).collect();
+    let expected = [
+        "alice: port tcp 8080 to 80; group home; exit wan1",
+        "bob: group home; cap 5Mbit up; exit wan1",
+        "carol: exit wan2",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn an_exit_is_there_before_its_client_comes() {
     let mut grants = Grants::default();
     grants.change(set_exit(Whose::Client("carol".into()), "wan2"), &here()).unwrap();

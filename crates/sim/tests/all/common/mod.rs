@@ -20,6 +20,19 @@ pub(crate) fn run(text: &str) -> Report {
     simulation.report()
 }
 
+/// What comes of each, in their order. All are worked out at once: nobody is left over who has one
+/// processor while the others have nothing to do.
+pub(crate) fn each<T: Send, R: Send>(
+    of: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = of.into_iter().map(|one| scope.spawn(move || work(one))).collect();
+        begun.into_iter().map(|one| one.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+    })
+}
+
 /// The row of a flow.
 pub(crate) fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowRow {
     report.flow.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no flow {name}"))

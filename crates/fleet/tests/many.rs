@@ -1,0 +1,132 @@
+//! More clients than a page has, and many who come at once, over a real etcd.
+
+mod common;
+
+use common::{Cluster, LIMIT, eventually, has_etcd};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use ropewalk_fleet::pool::Pool;
+use ropewalk_fleet::{ClientRecord, Evict, Join, Ledger, Member, Reach, block_on};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{Receiver, channel};
+
+/// Some pages, and no whole number of them.
+const CLIENTS: u32 = 3010;
+
+fn bytes<const N: usize>(n: u32) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes[..4].copy_from_slice(&n.to_be_bytes());
+    bytes
+}
+
+fn key(n: u32) -> PublicKey {
+    PublicKey(bytes(n))
+}
+
+/// The address of the client `n`, the first of the pool for the first.
+fn address(n: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 77, 0, 2)) + n)
+}
+
+/// A client that came, with a name like some others' and unlike most.
+fn client(n: u32) -> (String, ClientRecord) {
+    let place = ["client", "c", "berlin-", "bern-"][n as usize % 4];
+    let record = ClientRecord {
+        invite: bytes(n),
+        fingerprint: InviteSecret(bytes(n)).fingerprint(),
+        key: Some(key(n)),
+        ipv4: Some(address(n)),
+        ipv6: None,
+        revoked: false,
+    };
+    (format!("{place}{n}"), record)
+}
+
+fn import(cluster: &Cluster, clients: &[(String, ClientRecord)]) -> bool {
+    let mut ledger = cluster.ledger(0, None);
+    let mut all = true;
+    for some in clients.chunks(Ledger::IMPORT) {
+        all &= block_on(ledger.import(some)).unwrap();
+    }
+    all
+}
+
+fn join(cluster: &Cluster, name: &str) -> (Member, Receiver<Evict>) {
+    let (tell, told) = channel();
+    let join = Join {
+        address: cluster.address(0),
+        tls: None,
+        name: name.into(),
+        instance: name.into(),
+        pool: Pool::new(&["10.77.0.1/16".parse().unwrap()]).unwrap(),
+        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(1)).unwrap(),
+        evict: Box::new(move |evict| {
+            let _ = tell.send(evict);
+        }),
+    };
+    let (member, _) = Member::join(join).unwrap();
+    member.start(Reach::default()).unwrap();
+    (member, told)
+}
+
+fn is_ready(member: &Member, n: u32) -> bool {
+    member.is_ready(&key(n), (InviteId(bytes(n)), &InviteSecret(bytes(n))))
+}
+
+/// The address that a device is given.
+fn come(member: &Member, n: u32) -> Ipv4Addr {
+    eventually("an answer", || is_ready(member, n));
+    member.admit(&key(n), (InviteId(bytes(n)), &InviteSecret(bytes(n)))).unwrap().0
+}
+
+fn invite(cluster: &Cluster, n: u32) {
+    let secret = InviteSecret(bytes(n));
+    block_on(cluster.ledger(0, None).invite(&format!("new{n}"), InviteId(bytes(n)), &secret)).unwrap();
+}
+
+#[test]
+fn a_gateway_knows_all_of_many_pages_and_gives_out_what_is_free() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let clients: Vec<(String, ClientRecord)> = (0..CLIENTS).map(client).collect();
+    assert!(import(&cluster, &clients));
+    assert!(import(&cluster, &clients[..3]), "it was done already");
+    let (_, taken) = client(5);
+    let another = ClientRecord { invite: bytes(90_000), key: Some(key(90_000)), ..taken };
+    assert!(!import(&cluster, &[("another".into(), another)]), "its address is another's");
+
+    let (a, told) = join(&cluster, "a");
+    assert_eq!(a.read(|copy| copy.clients().count()), clients.len());
+    (0..CLIENTS).for_each(|n| assert_eq!(come(&a, n), address(n), "{n}"));
+    let named = block_on(cluster.ledger(0, None).read()).unwrap();
+    assert!(named.clients().map(|(name, _)| name).is_sorted() && named.client("another").is_none());
+
+    invite(&cluster, 100_000);
+    assert_eq!(come(&a, 100_000), address(CLIENTS), "the first free one");
+    block_on(cluster.ledger(0, None).revoke(&clients[7].0)).unwrap();
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(key(7))));
+    invite(&cluster, 100_001);
+    assert_eq!(come(&a, 100_001), address(7), "it is free again");
+}
+
+#[test]
+fn who_come_at_once_at_two_gateways_get_in_each_with_an_address() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let gateways = ["a", "b"].map(|name| join(&cluster, name));
+    let all = 0..100;
+    all.clone().for_each(|n| invite(&cluster, n));
+    let at = |n: u32| &gateways[n as usize % 2].0;
+    eventually("all are in", || all.clone().filter(|n| is_ready(at(*n), *n)).count() == 100);
+    let given: BTreeSet<Ipv4Addr> = all.clone().map(|n| come(at(n), n)).collect();
+    assert_eq!(given.len(), 100);
+    let copy = block_on(cluster.ledger(0, None).read()).unwrap();
+    let in_store: BTreeSet<Ipv4Addr> = copy.clients().filter_map(|(_, client)| client.ipv4).collect();
+    assert_eq!(in_store, given, "and the store says so, too");
+}

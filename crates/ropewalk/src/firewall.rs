@@ -1,0 +1,139 @@
+//! The journal as several threads have it, and the thread that puts back what others took away of
+//! this machine's firewall and rules of routing.
+//!
+//! Whoever flushes the firewall (`nft flush ruleset`, a restart of nftables.service) takes the
+//! tables of all programs along. The kernel tells of it at once; and each second it is looked.
+
+use crate::daemon::{RulesLost, TablesLost};
+use anyhow::Context;
+use ropewalk_net::clock;
+use ropewalk_net::poll::{Events, Interest, Poller};
+use ropewalk_net::setup::{Journal, SetupError, TableWatch, keep_held_back, keep_rules, keep_tables};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often it is looked where nobody tells of anything: rules of routing, and a kernel that does
+/// not tell.
+const LOOK: Duration = Duration::from_secs(1);
+/// The least time between two looks: somebody may flush the firewall all the time.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A journal, until the daemon's end takes it back.
+pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;
+
+/// A journal that other threads have as well. It ends with this all the same, also on the way out
+/// of a panic.
+#[derive(Debug)]
+pub(crate) struct TakesBack(SharedJournal);
+
+impl TakesBack {
+    pub(crate) fn new(journal: Journal) -> TakesBack {
+        TakesBack(Arc::new(Mutex::new(Some(journal))))
+    }
+
+    /// For others.
+    pub(crate) fn shared(&self) -> &SharedJournal {
+        &self.0
+    }
+
+    /// Takes back what was changed.
+    pub(crate) fn restore(self) -> Result<(), SetupError> {
+        let journal = lock(&self.0).take();
+        journal.map_or(Ok(()), Journal::restore)
+    }
+}
+
+impl Drop for TakesBack {
+    fn drop(&mut self) {
+        drop(lock(&self.0).take());
+    }
+}
+
+fn lock(journal: &SharedJournal) -> MutexGuard<'_, Option<Journal>> {
+    journal.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does something with the journal, which is there until the daemon ends.
+pub(crate) fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -> T) -> anyhow::Result<T> {
+    Ok(work(lock(journal).as_mut().context("the daemon is stopping")?))
+}
+
+/// What is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// A gateway's device, whose clients are held back by rules of routing.
+    pub device: Option<String>,
+    /// What happens while rules of routing are gone.
+    pub without_rules: &'static str,
+    /// What happens while tables of the firewall are.
+    pub without_tables: &'static str,
+}
+
+/// Starts the thread. It ends with the journal.
+pub(crate) fn keep(journal: &SharedJournal, kept: Kept) -> anyhow::Result<()> {
+    let journal = Arc::clone(journal);
+    let thread = std::thread::Builder::new().name("firewall".into());
+    thread.spawn(move || work(&journal, &kept)).context("a thread cannot be started").map(drop)
+}
+
+fn work(journal: &SharedJournal, kept: &Kept) {
+    let mut events = TableEvents::new();
+    let (mut rules, mut tables) = (RulesLost::default(), TablesLost::default());
+    loop {
+        events.wait();
+        let (held, back) = match &mut *lock(journal) {
+            Some(journal) => {
+                let held = match &kept.device {
+                    Some(device) => keep_held_back(journal, device),
+                    None => keep_rules(journal),
+                };
+                (held, keep_tables(journal))
+            }
+            // The daemon is stopping.
+            None => return,
+        };
+        rules.say(held, kept.without_rules, clock::now());
+        tables.say(back, kept.without_tables, clock::now());
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What the kernel tells; nothing where it does not.
+struct TableEvents(Option<(TableWatch, Poller)>);
+
+impl TableEvents {
+    fn new() -> TableEvents {
+        let watch = || {
+            let (watch, poller) = (TableWatch::new()?, Poller::new()?);
+            poller.add(&watch, 0, Interest::Read)?;
+            std::io::Result::Ok((watch, poller))
+        };
+        let watch = watch();
+        if let Err(error) = &watch {
+            tracing::debug!(%error, "the kernel does not tell who flushes the firewall: it is looked each second");
+        }
+        TableEvents(watch.ok())
+    }
+
+    /// Until a table may be gone, or it is time to look.
+    fn wait(&mut self) {
+        let until = Instant::now() + LOOK;
+        let mut events = Events::new(1);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let Some((watch, poller)) = &mut self.0 else { return std::thread::sleep(left) };
+            let outcome = poller.wait(&mut events, Some(left)).and_then(|()| watch.take_events());
+            match outcome {
+                Ok(false) => {}
+                Ok(true) => return,
+                Err(error) => {
+                    tracing::debug!(%error, "the kernel's news of the firewall");
+                    self.0 = None;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Programs that hear of a gateway's clients.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::common::{BINARY, eventually, note, root};
+use super::{net, spend};
+
+#[test]
+fn programs_hear_of_clients_their_addresses_and_their_quotas() {
+    if !root() {
+        return;
+    }
+    let net = net("hooks", &["alice", "bob"]);
+    let (hooks, log) = note(&net.states);
+    let mut gateway = net.serve_with(&["--hooks", &hooks]);
+    let (mut alice, _bob) = (net.up(0), net.up(1));
+    let notes = || fs::read_to_string(&log).unwrap_or_default();
+    let heard = |words: &str| eventually(words, || notes().lines().any(|line| line.contains(words)));
+    let inside = "ROPEWALK_ADDRESSES=10.77.0.2 ROPEWALK_CLIENT=alice ROPEWALK_DEVICE=rw0 ";
+    heard(&format!("{inside}ROPEWALK_EVENT=client-connected ROPEWALK_REMOTE=10.1.1.1 "));
+    heard("ROPEWALK_CLIENT=bob ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-connected");
+    assert!(!notes().contains("client-address"), "each has one: {}", notes());
+
+    // Her provider gives her another address.
+    net.clients[0].1.ip(&["address del 10.1.1.1/24 dev wan1", "address add 10.1.1.7/24 dev wan1"]).unwrap();
+    heard(&format!("{inside}ROPEWALK_EVENT=client-address ROPEWALK_REMOTE=10.1.1.7 "));
+
+    net.done("quota set alice 1MB --then 2Mbit");
+    spend(&net, || notes().contains("quota-reached"));
+    heard(&format!("{inside}ROPEWALK_EVENT=quota-reached ROPEWALK_QUOTA=1000000 ROPEWALK_RATE=2000000 "));
+    net.done("quota remove alice");
+    heard("ROPEWALK_CLIENT=alice ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=quota-lifted ");
+
+    alice.stop();
+    heard(&format!("{inside}ROPEWALK_EVENT=client-disconnected "));
+    let text = notes();
+    assert_eq!(text.matches("CLIENT=bob").count(), 1, "nothing became of bob: {text}");
+    // One whose client is no more is called by its name to the end.
+    net.done("revoke bob");
+    heard("ROPEWALK_CLIENT=bob ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-disconnected ");
+    gateway.stop();
+
+    // A directory that others may write is refused.
+    fs::set_permissions(&hooks, PermissionsExt::from_mode(0o777)).unwrap();
+    let state = net.states.of("gateway");
+    let args = ["serve", "--state", &state, "--hooks", &hooks];
+    let out = net.gateway.command(BINARY).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(2) && said.contains("others may write"), "{said}");
+}

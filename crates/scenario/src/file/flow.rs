@@ -90,7 +90,7 @@ section! {
         /// them when the others leave air.
         priority: bool = false,
         /// On 802.11: make subflows backups whose access points' beacons are missed (three), or weak
-        /// (less than -74 dBm) while another's are 6 dB stronger.
+        /// (less than -70 dBm) while another's are 2 dB stronger.
         fade: bool = false,
     }
 }

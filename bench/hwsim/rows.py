@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What the kernel's Wi-Fi carries over our air: `ropewalk lab hwsim` in the virtual machine of tests/vm/run, in virtual time.
+Rows whose names end in -lab are `ropewalk lab run`: the same kernel's TCP over the air's own MAC.
 
     bench/hwsim/rows.py [ROW…]     # -> docs/models/hwsim-kernel.csv, whose other rows are kept; `./run hwsim` does it
 
@@ -16,7 +17,7 @@ from cases import loss_for_snr  # noqa: E402
 SCENARIOS = os.path.join(ROOT, "scenarios", "validation", "hwsim")
 STORED = os.path.join(ROOT, "docs", "models", "hwsim-kernel.csv")
 # mbps is goodput: IP bytes of UDP, as in bench/ns3/results/ns3.csv, and the application's of TCP.
-COLUMNS = ["row", "scenario", "changes", "mbps", "rate_mbps", "attempts", "sent_packets", "gap_ms", "late_p99_us", "valid",
+COLUMNS = ["row", "command", "scenario", "changes", "mbps", "rate_mbps", "attempts", "sent_packets", "gap_ms", "late_p99_us", "valid",
            "kernel", "build", "date"]
 UDP_IP = 1500 / 1472
 ACCESS_POINT = "ap:wlan0"
@@ -29,10 +30,20 @@ class Row:
     name: str
     scenario: str
     changes: dict
+    command: str = "hwsim"
 
 
 def up(stations, offered):
     return Row(f"udp-{stations}", "up.toml", {"node.sta.count": stations, "flow.up.rate": f"{offered}Mbit/s"})
+
+
+def down(stations, command):
+    changes = {"node.sta.count": stations}
+    if command == "hwsim":
+        return Row(f"tcp-{stations}", "down.toml", changes)
+    # The kernel's frames wait in the medium's queue of 64, so the air's do.
+    queue = {f"node.*.radio.r.queue.{key}": 64 for key in ("packets", "total")}
+    return Row(f"tcp-{stations}-lab", "down.toml", changes | queue, command)
 
 
 def at_snr(snr, offered):
@@ -44,7 +55,7 @@ def at_snr(snr, offered):
 SNRS = [(6, 6), (8, 10), (10, 14.5), (12, 15.5), (14, 19), (16, 22), (18, 25), (20, 27), (22, 30), (24, 31), (26, 31)]
 ROWS = {row.name: row for row in [
     *(up(*of) for of in [(1, 31), (2, 16), (3, 11), (5, 6.5)]),
-    *(Row(f"tcp-{stations}", "down.toml", {"node.sta.count": stations}) for stations in (1, 3)),
+    *(down(*of) for of in [(1, "hwsim"), (3, "hwsim"), (1, "run"), (3, "run")]),
     *(at_snr(*of) for of in SNRS),
     Row("roam", "roam.toml", {}),
 ]}
@@ -86,7 +97,7 @@ def boot(a, rows, null):
         for file in os.listdir(SCENARIOS):
             shutil.copy(os.path.join(SCENARIOS, file), directory)
         with open(os.path.join(directory, "list"), "w") as f:
-            f.writelines(f"{row.name} {row.scenario} {settings(row)}\n" for row in rows)
+            f.writelines(f"{row.name} {row.command} {row.scenario} {settings(row)}\n" for row in rows)
         with open(os.path.join(directory, "options"), "w") as f:
             f.write("null\n" if null else "\n")
         env = dict(os.environ, ROWS=directory, VM_ONLY="rows", VM_SEED=str(a.seed))
@@ -115,7 +126,7 @@ def provenance():
 def row_of(row, report, made):
     lab = report["provenance"]["lab"]
     numbers = {key: f"{value:.5g}" if isinstance(value, float) else value for key, value in figures(row, report).items()}
-    return {"row": row.name, "scenario": row.scenario, "changes": settings(row), **numbers, "late_p99_us": f"{lab['late_us'][1]:.1f}",
+    return {"row": row.name, "command": row.command, "scenario": row.scenario, "changes": settings(row), **numbers, "late_p99_us": f"{lab['late_us'][1]:.1f}",
             "valid": "no" if lab["invalid"] else "yes", **made, "build": report["provenance"]["version"]}
 
 
@@ -140,9 +151,11 @@ def main():
                 os.makedirs(a.out, exist_ok=True)
                 with open(os.path.join(a.out, f"{name}.json"), "w") as f:
                     json.dump(report, f, indent=1)
-            rows[name] = row_of(ROWS[name], report, made)
-            store(rows)
-            print(f"{name}: {rows[name]['mbps']} Mb/s at {rows[name]['rate_mbps']}, valid: {rows[name]['valid']}", flush=True)
+            # Of who is with nobody there is no figure.
+            if not report.get("unjoined"):
+                rows[name] = row_of(ROWS[name], report, made)
+                store(rows)
+                print(f"{name}: {rows[name]['mbps']} Mb/s at {rows[name]['rate_mbps']}, valid: {rows[name]['valid']}", flush=True)
             name = None
         elif null := re.fullmatch(r"row: null (\d+) bit/s", line):
             rows[NULL] = {"row": NULL, "mbps": f"{int(null[1]) / 1e6:.5g}", **made}

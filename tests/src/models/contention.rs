@@ -76,6 +76,11 @@ const NS3: [(&str, f64, [f64; 4]); 5] = [
     ("11n MCS 7 with A-MPDU", 80.0, [60.886, 56.735, 49.868, 42.115]),
 ];
 
+/// What ns-3 said of so many stations at 54 Mb/s, if it was asked.
+pub(super) fn oracle_54(stations: u16) -> Option<f64> {
+    [1, 2, 5, 10].into_iter().zip(NS3[0].2).find(|(n, _)| *n == stations).map(|(_, mbps)| mbps)
+}
+
 /// A cell of the oracle's script: its places, and its arrivals, of which most packets grow older than 500 ms and expire. Which those are
 /// matters with aggregates, where an MPDU that is to be sent again has often expired before.
 fn oracle_cell(index: usize, n: u16, payload_mbps: f64) -> Cell {

@@ -10,6 +10,7 @@ pub mod theory;
 mod channels;
 mod choices;
 mod contention;
+mod hwsim;
 mod ns3;
 mod phy;
 mod reception;
@@ -128,6 +129,11 @@ pub const CHECKS: &[Check] = &[
     Check { run: contention::oracle, quick: true },
     Check { run: ns3::quick, quick: true },
     Check { run: ns3::all, quick: false },
+    Check { run: hwsim::udp, quick: true },
+    Check { run: hwsim::tcp, quick: true },
+    Check { run: hwsim::beside_ns3, quick: true },
+    Check { run: hwsim::rates, quick: false },
+    Check { run: hwsim::controls, quick: false },
     Check { run: reception::attempts, quick: true },
     Check { run: reception::capture, quick: true },
     Check { run: reception::fading, quick: true },

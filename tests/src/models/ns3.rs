@@ -9,7 +9,7 @@ use ropewalk_sim::Simulation;
 use super::{Row, Table};
 
 /// Bytes of an IP packet for each byte that a UDP application gets: reports count the application's, the stored figures IP's.
-const UDP_IP: f64 = 1500.0 / 1472.0;
+pub(super) const UDP_IP: f64 = 1500.0 / 1472.0;
 
 /// A network that ns-3 was asked about.
 struct Stored {
@@ -20,7 +20,7 @@ struct Stored {
     flows: Vec<(String, f64, f64)>,
 }
 
-fn repository() -> PathBuf {
+pub(super) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -38,6 +38,12 @@ fn stored() -> Vec<Stored> {
         all.last_mut().expect("one was just added").flows.push((fields[1].to_owned(), number(2), number(3)));
     }
     all
+}
+
+/// What ns-3 said that all flows of a case carry, Mb/s.
+pub(super) fn total(case: &str) -> Option<f64> {
+    let stored = stored().into_iter().find(|stored| stored.case == case)?;
+    stored.flows.iter().find(|flow| flow.0 == "total").map(|flow| flow.1)
 }
 
 /// What the flows of a scenario got in Mb/s, by name: mean over seeds.

@@ -1105,7 +1105,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --account-every --log --log-format --metrics --help"
+            opts="-h --token-file --state --uplink --uplink-rate --cap --reset-day --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --account-every --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1124,6 +1124,14 @@ _ropewalk() {
                     return 0
                     ;;
                 --uplink-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cap)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reset-day)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5523,7 +5531,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --store --store-ca --store-cert --store-key --name --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --hooks --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5574,6 +5582,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --proxy-ndp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hooks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -187,6 +187,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-cert -d 
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-key -d 'Its key' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l proxy-ndp -d 'That network is on the link of this interface, not routed to this machine: answer neighbour solicitations for clients there' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l hooks -d 'Run the programs of this directory when clients come and go, or have used their quota up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store -d 'etcd of the fleet, where gateways share their clients' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
@@ -482,6 +483,8 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink -d 'Reach the gateway by this interface only [default: as routes lead]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink-rate -d 'What the uplink carries, Mbit/s: the home\'s own traffic then goes before the tunnel\'s, which keeps half a megabit (HTB); with --uplink' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l cap -d 'What the uplink may carry for neighbours in a month, such as 10GB; with --uplink' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l reset-day -d 'The day of the month on which a new allowance begins [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l home -d 'Help the uploads of devices at this interface' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l share -d 'The network of the neighbours: hand them the home\'s packets, and help with theirs' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l monitor -d 'Neighbours overhear instead: frames of stations are heard at this monitor interface. With --home it is one of the home\'s own radio' -r

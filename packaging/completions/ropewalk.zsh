@@ -299,6 +299,7 @@ json\:"One JSON object per line"))' \
 '--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--proxy-ndp=[That network is on the link of this interface, not routed to this machine\: answer neighbour solicitations for clients there]:IFACE:_default' \
+'--hooks=[Run the programs of this directory when clients come and go, or have used their quota up]:DIR:_files' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
 '--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
 '--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
@@ -1064,6 +1065,8 @@ _arguments "${_arguments_options[@]}" : \
 '--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
 '--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
+'--cap=[What the uplink may carry for neighbours in a month, such as 10GB; with --uplink]:AMOUNT:_default' \
+'--reset-day=[The day of the month on which a new allowance begins \[default\: 1\]]:DAY:_default' \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
 '--share=[The network of the neighbours\: hand them the home'\''s packets, and help with theirs]:IFACE:_default' \
 '(--share)--monitor=[Neighbours overhear instead\: frames of stations are heard at this monitor interface. With --home it is one of the home'\''s own radio]:IFACE:_default' \

@@ -16,18 +16,15 @@ const WITH_SYSTEMD: [&str; 4] = [
     "systemctl enable --now ropewalk-gateway@home",
 ];
 
-/// Interfaces that the page names.
+/// Interfaces and ways out that the page names.
 fn machine() -> Paths {
     let lab = lab();
     lab.gateway
         .ip(&[
-            "link add wan2 type veth peer name wan2-far",
             "link add eth0 type veth peer name eth0-far",
-            "address add 198.51.100.2/24 dev wan2",
-            "link set wan2-far up",
-            "link set wan2 up",
             "link set eth0-far up",
             "link set eth0 up",
+            "address add 198.51.100.2/24 dev wan2",
             "route add default via 198.51.100.1 dev wan2 metric 500",
         ])
         .unwrap();
@@ -111,7 +108,7 @@ fn the_commands_of_the_page_do_what_it_says() {
         return;
     }
     let gateway = Gateway { lab: machine(), states: States::new("guide-gateway") };
-    let _daemon = serve(&gateway.lab, &gateway.states, &[]);
+    let _daemon = serve(&gateway.lab, &gateway.states, &["--masquerade"]);
     let token = invite(&gateway.states, "alice");
     invite(&gateway.states, "bob");
     let _client = up(&gateway.lab, &gateway.states, &token, &[]);

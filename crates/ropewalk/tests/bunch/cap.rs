@@ -30,7 +30,7 @@ fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {
     assert!(status["cap"]["refused_packets"].as_u64() > Some(0), "{status}");
     assert_eq!(net.status("gateway")["resets"], 0);
     let (code, out, err) = ropewalk(&["bunch", "status", "--state", &state]);
-    assert!(code == 0 && out.contains("for neighbours 500.0 kB a month: used up"), "{out}{err}");
+    assert!(code == 0 && out.contains("for neighbours 500 kB a month: used up"), "{out}{err}");
     // Another start gives nothing anew.
     anna.signal(Signal::TERM).unwrap();
     assert!(anna.wait(SOON).unwrap().success());

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::common::{BINARY, eventually, note, root};
 use super::{net, spend};
+use ropewalk_lab::Ping;
 
 #[test]
 fn programs_hear_of_clients_their_addresses_and_their_quotas() {
@@ -22,8 +23,12 @@ fn programs_hear_of_clients_their_addresses_and_their_quotas() {
     heard("ROPEWALK_CLIENT=bob ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-connected");
     assert!(!notes().contains("client-address"), "each has one: {}", notes());
 
-    // Her provider gives her another address.
+    // Her provider gives her another address; the gateway sees it by what she sends.
     net.clients[0].1.ip(&["address del 10.1.1.1/24 dev wan1", "address add 10.1.1.7/24 dev wan1"]).unwrap();
+    let gateway_inside = "10.77.0.1".parse().unwrap();
+    eventually("she reaches the gateway", || {
+        Ping::new(gateway_inside).count(1).run(&net.clients[0].1).is_ok_and(|p| p.received == 1)
+    });
     heard(&format!("{inside}ROPEWALK_EVENT=client-address ROPEWALK_REMOTE=10.1.1.7 "));
 
     net.done("quota set alice 1MB --then 2Mbit");

@@ -70,8 +70,8 @@ pub fn set_background(stream: &impl AsFd, on: bool) -> io::Result<()> {
     Ok(set_int(&stream.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, class)?)
 }
 
-/// Has the next read acknowledged by what is sent after it, or 40 ms later. Linux often goes back to
-/// acknowledging small reads at once, so this is asked for before each.
+/// Has the next read acknowledged by what is sent after it, or 40 ms later. Linux often goes back
+/// to acknowledging small reads at once, so this is asked for before each.
 ///
 /// # Errors
 /// The stream is gone.

@@ -130,7 +130,7 @@ impl TableEvents {
                 Ok(false) => {}
                 Ok(true) => return,
                 Err(error) => {
-                    tracing::debug!(%error, "the kernel's news of the firewall");
+                    tracing::debug!(%error, "the kernel's events of the firewall");
                     self.0 = None;
                 }
             }

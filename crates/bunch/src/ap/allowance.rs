@@ -1,7 +1,7 @@
 //! What may still be carried for neighbours, where an uplink is metered.
 //!
-//! A packet is held only if it can be brought: all that is held for neighbours fits what is left. So
-//! nobody counts on a packet for which there are no bytes, and what was promised is kept.
+//! A packet is held only if it can be brought: all that is held for neighbours fits what is left.
+//! So nobody counts on a packet for which there are no bytes, and what was promised is kept.
 
 /// Counted for each message besides its own bytes, where it goes alone: its record, headers of TCP
 /// and IP (71 together), and what the gateway says to ask for it (79 in a packet of its own).

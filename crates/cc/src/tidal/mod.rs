@@ -22,6 +22,7 @@
 //! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
 //! * `jitter_probe` probes where the delay jitters by more than the queue that is targeted.
 //! * `loss` makes up for random loss and recognises policers.
+//! * `overflow` recognises a queue that is shorter than what is to wait in it for lumps.
 //! * `competition` recognises longer routes and flows that fill the queue, and competes with the
 //!   latter.
 //!
@@ -36,6 +37,7 @@ mod gaps;
 mod jitter_probe;
 mod loss;
 mod monitor;
+mod overflow;
 mod startup;
 mod steady;
 
@@ -45,6 +47,7 @@ use delay::DelaySense;
 use gaps::Gaps;
 use loss::LossSense;
 use monitor::{MonitorInterval, Report};
+use overflow::{Overflow, Verdict};
 use ropewalk_time::Time;
 use startup::{QueueOnset, Startup};
 use steady::{Inputs, Steady};
@@ -96,6 +99,7 @@ pub struct Tidal {
     monitor: Option<MonitorInterval>,
     delay: DelaySense,
     loss: LossSense,
+    overflow: Overflow,
     onset: QueueOnset,
     suspicion: Suspicion,
     probe_allowed: bool,
@@ -120,6 +124,7 @@ impl Tidal {
             monitor: None,
             delay: DelaySense::new(),
             loss: LossSense::new(),
+            overflow: Overflow::default(),
             onset: QueueOnset::new(Time::ZERO),
             suspicion: Suspicion::default(),
             probe_allowed: true,
@@ -216,7 +221,12 @@ impl Tidal {
     fn on_interval(&mut self, report: &Report) {
         let crowded = self.delay.latest() > self.inputs(report).excessive();
         let probing = self.is_probing();
-        self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || probing);
+        let overflow = self.overflow_in(report);
+        let ours = crowded || probing || overflow != Verdict::Random;
+        self.loss.on_interval(report.acked, report.lost, self.mtu, ours);
+        if overflow == Verdict::Full {
+            self.delay.overflows(report.now);
+        }
         self.loss.step(report.now, self.mtu);
         let target = self.base_target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
@@ -227,6 +237,17 @@ impl Tidal {
             Phase::Steady(s) => self.steady_interval(s, report, target),
             Phase::Competition(c) => self.competitive_interval(c, report, target),
         }
+    }
+
+    /// Whether the loss of an interval is that of a queue too short for lumps.
+    fn overflow_in(&mut self, report: &Report) -> Verdict {
+        if !matches!(self.phase, Phase::Steady(_)) {
+            return Verdict::Random;
+        }
+        let mut overflow = core::mem::take(&mut self.overflow);
+        let verdict = overflow.on_interval(&self.inputs(report), self.mtu);
+        self.overflow = overflow;
+        verdict
     }
 
     fn steady_interval(&mut self, mut s: Steady, report: &Report, target: f64) {

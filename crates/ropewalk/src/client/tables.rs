@@ -8,7 +8,8 @@ use ropewalk_time::{Duration, Time};
 
 /// The least time between two looks: somebody may flush the firewall all the time.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How soon it is tried again to put back what the firewall refused.
+/// How soon it is tried again to put back what the firewall refused; and how often it is looked
+/// where the kernel does not tell.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// What is heard of them.
@@ -33,7 +34,10 @@ impl Tables {
                 running.watch_news(&watch)?;
                 self.watch = Some(watch);
             }
-            Err(error) => tracing::debug!(%error, "the kernel does not tell who flushes the firewall"),
+            Err(error) => {
+                tracing::debug!(%error, "the kernel does not tell who flushes the firewall: it is looked each second");
+                self.due = Time::ZERO;
+            }
         }
         Ok(())
     }
@@ -47,8 +51,8 @@ impl Tables {
             }
             Some(Ok(false)) | None => {}
             Some(Err(error)) => {
-                tracing::debug!(%error, "the kernel's news of the firewall");
-                self.watch = None;
+                tracing::debug!(%error, "the kernel's events of the firewall");
+                (self.watch, self.due) = (None, now);
             }
         }
     }
@@ -64,7 +68,8 @@ impl Tables {
             return;
         }
         let kept = network.keep_tables();
-        (self.looked, self.due) = (Some(now), if kept.is_ok() { Time::NEVER } else { now + AGAIN });
+        let waits_for_event = kept.is_ok() && self.watch.is_some();
+        (self.looked, self.due) = (Some(now), if waits_for_event { Time::NEVER } else { now + AGAIN });
         self.lost.say(
             kept,
             "the kill switch, if there is one, and the guard of the address inside are off",

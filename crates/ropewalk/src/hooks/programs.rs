@@ -29,7 +29,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     name: &'static str,
-    /// Whom it is about, where later news of the same one makes this old.
+    /// Whom it is about, where a later event about the same one makes this old.
     about: Option<(String, Topic)>,
     environment: Vec<(&'static str, String)>,
 }
@@ -50,7 +50,7 @@ impl Event {
         Event { name, about: None, environment: Vec::new() }
     }
 
-    /// Later news of the same one on the same topic takes its place.
+    /// A later event about the same one on the same topic takes its place.
     pub(super) fn about(self, whom: &str, topic: Topic) -> Event {
         Event { about: Some((whom.to_owned(), topic)), ..self }
     }
@@ -63,9 +63,9 @@ impl Event {
 
     /// It is old once `newer` is known.
     fn is_old_by(&self, newer: &Event) -> bool {
-        let (Some((whom, topic)), Some((other, news))) = (&self.about, &newer.about) else { return false };
+        let (Some((whom, topic)), Some((other, later))) = (&self.about, &newer.about) else { return false };
         let ends = (Topic::Address, Topic::Presence);
-        whom == other && (topic == news || (*topic, *news) == ends)
+        whom == other && (topic == later || (*topic, *later) == ends)
     }
 }
 

@@ -8,6 +8,7 @@ mod backup;
 mod blockage;
 mod common;
 mod flapping;
+mod lumps;
 mod multifacet;
 mod processor;
 mod proxy;

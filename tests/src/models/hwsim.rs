@@ -41,6 +41,7 @@ fn stored() -> Vec<Stored> {
         let at = |name: &str| columns.iter().position(|column| *column == name);
         let text = |name: &str| at(name).and_then(|at| fields.get(at)).copied().unwrap_or_default();
         let number = |name: &str| text(name).parse::<f64>().unwrap_or_default();
+        assert_ne!(text("valid"), "no", "row {} did not keep its times", text("row"));
         Stored {
             name: text("row").to_owned(),
             scenario: text("scenario").to_owned(),

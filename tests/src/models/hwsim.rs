@@ -98,8 +98,8 @@ fn plural(stations: u16) -> &'static str {
     if stations == 1 { "station" } else { "stations" }
 }
 
-/// Goodput of the kernel's stations beside that of the air's own. Of five, two rate controls that take
-/// collisions for a bad channel are apart by as much as the band: the page tells it.
+/// Goodput of the kernel's stations beside that of the air's own. With five, two rate controls that
+/// take collisions for a bad channel are apart by as much as the band: the page tells it.
 pub(super) fn udp() -> Table {
     let row = |stored: &Stored| {
         let n = stations(stored, "udp-", "").filter(|n| *n <= 3)?;

@@ -89,8 +89,8 @@ section! {
         /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try
         /// them when the others leave air.
         priority: bool = false,
-        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or weak
-        /// (less than -70 dBm) while another's are 2 dB stronger.
+        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or
+        /// weak (less than -70 dBm) while another's are 2 dB stronger.
         fade: bool = false,
     }
 }

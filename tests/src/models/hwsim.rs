@@ -41,6 +41,7 @@ fn stored() -> Vec<Stored> {
         let at = |name: &str| columns.iter().position(|column| *column == name);
         let text = |name: &str| at(name).and_then(|at| fields.get(at)).copied().unwrap_or_default();
         let number = |name: &str| text(name).parse::<f64>().unwrap_or_default();
+        assert_ne!(text("valid"), "no", "row {} did not keep its times", text("row"));
         Stored {
             name: text("row").to_owned(),
             scenario: text("scenario").to_owned(),
@@ -97,8 +98,8 @@ fn plural(stations: u16) -> &'static str {
     if stations == 1 { "station" } else { "stations" }
 }
 
-/// Goodput of the kernel's stations beside that of the air's own. Of five, two rate controls that take
-/// collisions for a bad channel are apart by as much as the band: the page tells it.
+/// Goodput of the kernel's stations beside that of the air's own. With five, two rate controls that
+/// take collisions for a bad channel are apart by as much as the band: the page tells it.
 pub(super) fn udp() -> Table {
     let row = |stored: &Stored| {
         let n = stations(stored, "udp-", "").filter(|n| *n <= 3)?;

@@ -87,8 +87,11 @@ impl Table {
         text
     }
 
-    /// The rows outside their band, one to a line; empty if all hold.
+    /// The rows outside their band, one to a line; empty if all hold. A table without rows fails.
     pub fn failures(&self) -> String {
+        if self.rows.is_empty() {
+            return format!("{}: there are no rows\n", self.name);
+        }
         let outside = self.rows.iter().filter(|row| !row.holds());
         outside.fold(String::new(), |mut text, row| {
             let _ = writeln!(

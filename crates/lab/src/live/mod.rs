@@ -413,7 +413,7 @@ impl Lab {
     /// # Errors
     /// The thread is gone.
     pub fn summary(&self) -> Result<Summary> {
-        // Slower air is as much more patient: of what it does, a packet is late by the same share.
+        // On slower air all takes longer, so the same share of it is a longer time.
         let bound = self.timing.bound * u32::from(self.scenario.medium.time_dilation);
         self.keeper.ask(move |engine| {
             let (lateness, rounds) = (engine.lateness.clone(), engine.rounds.clone());

@@ -89,8 +89,8 @@ section! {
         /// Make subflows backups (MP_PRIO) whose least window costs too much of the air, and try
         /// them when the others leave air.
         priority: bool = false,
-        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or weak
-        /// (less than -70 dBm) while another's are 2 dB stronger.
+        /// On 802.11: make subflows backups whose access points' beacons are missed (three), or
+        /// weak (less than -70 dBm) while another's are 2 dB stronger.
         fade: bool = false,
     }
 }
@@ -176,8 +176,8 @@ section! {
         paths: Vec<String>,
         /// mptcp, adaptive with `paths`: which subflow takes the next bytes. If not said, min-rtt.
         scheduler: Option<MptcpScheduler>,
-        /// mptcp, how the receiver steers. On 802.11 it measures packet times
-        /// (`node.NAME.roam`). If not said, it does not steer.
+        /// mptcp: how the receiver steers, in the lab on the weighted-fair medium only. On 802.11
+        /// it measures packet times (`node.NAME.roam`). If not said, it does not steer.
         steering: Option<Steering>,
         /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
         qualities: Vec<BitRate>,

@@ -17,7 +17,7 @@ mod weighted;
 pub use bridge::Bridge;
 pub use cable::{Cable, Direction};
 pub use nat::{FIRST_PORT as FIRST_NAT_PORT, Nat};
-pub use processing::NodeCpu;
+pub use processing::Processor;
 pub use proxy::NodeProxy;
 pub use radio::{Heard, Radios, interface_of, mac_of};
 pub use route::{Route, Table, same_prefix};
@@ -168,7 +168,7 @@ pub struct Node {
     /// Its address translation, used on interfaces that masquerade.
     pub nat: Nat,
     /// Its processor; none: packets take it no time.
-    pub cpu: Option<NodeCpu>,
+    pub cpu: Option<Processor>,
     /// Its TCP proxy, through which goes what it forwards.
     pub proxy: Option<NodeProxy>,
     /// The endpoint that is asked about packets that the node would pass on.

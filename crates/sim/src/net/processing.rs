@@ -27,12 +27,12 @@ pub(super) enum Origin {
 
 /// The processor of a node.
 #[derive(Debug)]
-pub struct NodeCpu {
+pub struct Processor {
     cpu: Cpu<Step>,
     timer: TimerId,
 }
 
-impl NodeCpu {
+impl Processor {
     /// What it did until now.
     pub fn counts(&self, now: Time) -> CpuCounts {
         self.cpu.counts(now)
@@ -43,7 +43,7 @@ impl Net {
     /// Gives a node a processor: packets take it time from now on.
     pub fn add_cpu(&mut self, node: NodeId, spec: CpuSpec) {
         let timer = self.add_timer(super::Owner::Cpu(node));
-        self.nodes[node.index()].cpu = Some(NodeCpu { cpu: Cpu::new(spec), timer });
+        self.nodes[node.index()].cpu = Some(Processor { cpu: Cpu::new(spec), timer });
     }
 
     /// Does a step when the node's processor is through with the packet; at once if it has none.

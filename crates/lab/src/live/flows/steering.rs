@@ -16,6 +16,7 @@ use ropewalk_net::tcp_info::SubflowInfo;
 use ropewalk_roam::steer::{EVERY, Steer};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::Flow;
+use ropewalk_sim::BuildError;
 use ropewalk_sim::build::{mark_law, steered_stations};
 
 use super::hosts::Hosts;
@@ -48,7 +49,8 @@ impl Steering {
     /// are the interfaces that get subflows.
     ///
     /// # Errors
-    /// The receiver has no access points to choose from; the kernel refuses the program.
+    /// The receiver has no access points to choose from, or no subflows by two of them; the kernel
+    /// refuses the program.
     pub(crate) fn of(
         scenario: &Scenario,
         flow: &Flow,
@@ -64,6 +66,10 @@ impl Steering {
             let index = index_of(&namespace, &hosts.device(&name))?;
             stations.push(Station { address: *address, index, bytes: 0 });
             times.push(Some(packet_time));
+        }
+        if stations.len() < 2 {
+            let sentence = "two of the receiver's stations have to have subflows; name them in `paths`";
+            return Err(BuildError::new(format!("flow.{}.steering", flow.name), sentence).into());
         }
         let law = mark_law(spec);
         let marks = law.map(|_| attach(&namespace, &stations)).transpose()?;

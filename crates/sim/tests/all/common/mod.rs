@@ -20,8 +20,8 @@ pub(crate) fn run(text: &str) -> Report {
     simulation.report()
 }
 
-/// What comes of each, in their order. All are worked out at once: nobody is left over who has one
-/// processor while the others have nothing to do.
+/// What comes of each, in their order. All run at once, so that no processor is idle while another
+/// has several to do.
 pub(crate) fn each<T: Send, R: Send>(
     of: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,

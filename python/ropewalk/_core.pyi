@@ -103,6 +103,7 @@ class Run:
     bond: Table
     path: Table
     bunch: Table
+    cpu: Table
     series: Table
     seed: int
     trace: str

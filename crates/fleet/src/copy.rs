@@ -189,7 +189,7 @@ impl Copy {
     }
 
     /// Addresses of `pool` that no client has and nobody is promised; `turn` is where to begin to
-    /// look ([`Pool::free_v4`]).
+    /// look ([`Pool::free_v4`]). Few are promised: they are walked along.
     pub fn free(
         &self,
         pool: &Pool,

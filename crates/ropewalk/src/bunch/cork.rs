@@ -4,7 +4,7 @@
 //! point bytes wait for more, as long as that costs the uplink nothing:
 //!
 //! * while it is busy, until a record is full, or [`BUSY`] has passed;
-//! * else no longer than [`IDLE`], and not at all behind half a record.
+//! * else no longer than [`IDLE`], and a packet not at all.
 
 use ropewalk_bunch::Time;
 use std::time::Duration;
@@ -12,9 +12,10 @@ use std::time::Duration;
 /// Payload of a full record: with its head and tag two segments. Longer ones hold up their first
 /// byte on a slow uplink, shorter ones cost more.
 const FULL: usize = 2 * 1448 - 19;
-/// How long less than half of that waits on an idle uplink: the headers of a report that goes alone
-/// are thrice its length.
+/// How long less than a quarter of that waits on an idle uplink: the headers of a report that goes
+/// alone are thrice its length.
 const IDLE: Duration = Duration::from_millis(5);
+const LITTLE: usize = FULL / 4;
 /// An uplink that has so much to send does not wait for us: four segments.
 const MUCH: u64 = 4 * 1448;
 /// What waits on a busy uplink waits no longer: three packets take 17 ms at 2 Mbit/s.
@@ -56,7 +57,7 @@ impl Cork {
             Duration::ZERO
         } else if on_the_way >= MUCH {
             BUSY
-        } else if self.bytes.len() < FULL / 2 {
+        } else if self.bytes.len() < LITTLE {
             IDLE
         } else {
             Duration::ZERO

@@ -176,7 +176,7 @@ fn impossible_settings() {
         ),
         (
             with(&[("kind = \"tcp\"", "kind = \"udp\"\nmss = 1000")]),
-            "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, on, off, packet, deadline",
+            "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, on, off, spells, packet, deadline",
         ),
         (
             with(&[("kind = \"tcp\"", "kind = \"tcp\"\ncongestion = \"olia\"")]),

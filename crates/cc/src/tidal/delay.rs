@@ -14,9 +14,6 @@ const BIAS: f64 = 1.4;
 /// while an aggregate waits beside the one that is on the air, and so is each of several hops: by
 /// `ropewalk sim sweep scenarios/003/bond.toml` (five hops) 3 is just enough, and 7 only adds delay.
 const LUMPS: f64 = 5.0;
-/// Of a queue that overflowed so much may wait for lumps, for so long.
-const ROOM: f64 = 0.75;
-const ROOM_MEMORY: Duration = Duration::from_secs(10);
 /// Mean absolute second difference of independent normal samples to their standard deviation: 1 / (√6 · √(2/π)). A queue
 /// that grows or shrinks evenly has no second difference, so only what is not a trend counts.
 const CURVATURE_TO_SIGMA: f64 = 0.51;
@@ -34,8 +31,6 @@ pub(super) struct DelaySense {
     jitters: bool,
     /// The part of it that comes of deliveries in lumps.
     lumps: f64,
-    /// What may wait for their sake, and until when that counts; none: no queue was seen to end.
-    room: Option<(f64, Time)>,
     above: f64,
 }
 
@@ -48,7 +43,6 @@ impl DelaySense {
             jitter: 0.0,
             jitters: false,
             lumps: 0.0,
-            room: None,
             above: 0.0,
         }
     }
@@ -59,7 +53,6 @@ impl DelaySense {
     /// arrivals pause comes in lumps: of links that gather packets and send them as one.
     pub(super) fn update(&mut self, report: &Report, calm: bool, target: f64, ack_gap: f64) {
         let (now, queue) = (report.now, report.queue);
-        self.room = self.room.filter(|(_, until)| now < *until);
         self.sense_jitter(report.jitter, target);
         self.lumps = self.jitter.min(ack_gap);
         let floor = self.floor.update(now, (queue * 1e9) as u64) as f64 * 1e-9;
@@ -117,23 +110,7 @@ impl DelaySense {
 
     /// What an empty queue reads on average, because of noise, or has to hold to keep a path of lumps full.
     pub(super) fn bias(&self) -> f64 {
-        (BIAS * self.noise()).max(self.for_lumps())
-    }
-
-    /// What waits so that a path of lumps is full.
-    fn for_lumps(&self) -> f64 {
-        let room = self.room.map_or(f64::INFINITY, |(room, _)| room);
-        (LUMPS * self.lumps).min(room)
-    }
-
-    /// Most of what is to wait does so for the sake of lumps.
-    pub(super) fn waits_for_lumps(&self, base_target: f64) -> bool {
-        self.for_lumps() > (BIAS * self.noise()).max(2.0 * base_target)
-    }
-
-    /// The queue ends where it is now.
-    pub(super) fn overflows(&mut self, now: Time) {
-        self.room = Some((ROOM * self.above, now + ROOM_MEMORY));
+        (BIAS * self.noise()).max(LUMPS * self.lumps)
     }
 }
 
@@ -143,45 +120,27 @@ mod tests {
 
     const TARGET: f64 = 0.0003;
 
-    fn still() -> Report {
-        Report {
-            now: Time::ZERO,
-            span: 0.02,
-            gap: 0.0,
-            still: 0.0,
-            acked: 1.0,
-            lost: 0.0,
-            sent_rate: 1.0,
-            queue: 0.001,
-            jitter: 0.0007,
-            ce: 0.0,
-            app_limited: false,
-        }
-    }
-
     /// After some seconds of intervals whose delays swing by `jitter` and whose arrivals pause by
     /// `ack_gap`, seconds.
     fn seen(jitter: f64, ack_gap: f64) -> DelaySense {
         let mut sense = DelaySense::new();
         for k in 0..100 {
-            let report = Report { now: Time::from_millis(20 * k), jitter, ..still() };
+            let report = Report {
+                now: Time::from_millis(20 * k),
+                span: 0.02,
+                gap: 0.0,
+                still: 0.0,
+                acked: 1.0,
+                lost: 0.0,
+                sent_rate: 1.0,
+                queue: 0.001,
+                jitter,
+                ce: 0.0,
+                app_limited: false,
+            };
             sense.update(&report, true, TARGET, ack_gap);
         }
         sense
-    }
-
-    #[test]
-    fn what_waits_for_lumps_is_less_for_a_while_where_the_queue_ends() {
-        let mut sense = seen(0.0007, 0.006);
-        assert!(sense.waits_for_lumps(TARGET) && !seen(0.0007, 0.0).waits_for_lumps(TARGET));
-        sense.above = 0.002;
-        sense.overflows(Time::from_millis(2_000));
-        assert!((sense.bias() - 0.0015).abs() < 1e-9, "{sense:?}");
-        let report = |at: u64| Report { now: Time::from_millis(1_000 * at), ..still() };
-        sense.update(&report(11), true, TARGET, 0.006);
-        assert!(sense.bias() < 0.0016);
-        sense.update(&report(12), true, TARGET, 0.006);
-        assert!(sense.bias() > 0.003, "forgotten: {sense:?}");
     }
 
     #[test]

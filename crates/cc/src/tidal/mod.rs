@@ -22,7 +22,6 @@
 //! * `drain` lets the queue run dry for a moment every 2.5 s, so that the base delay stays known.
 //! * `jitter_probe` probes where the delay jitters by more than the queue that is targeted.
 //! * `loss` makes up for random loss and recognises policers.
-//! * `overflow` recognises a queue that is shorter than what is to wait in it for lumps.
 //! * `competition` recognises longer routes and flows that fill the queue, and competes with the
 //!   latter.
 //!
@@ -37,7 +36,6 @@ mod gaps;
 mod jitter_probe;
 mod loss;
 mod monitor;
-mod overflow;
 mod startup;
 mod steady;
 
@@ -47,7 +45,6 @@ use delay::DelaySense;
 use gaps::Gaps;
 use loss::LossSense;
 use monitor::{MonitorInterval, Report};
-use overflow::{Overflow, Verdict};
 use ropewalk_time::Time;
 use startup::{QueueOnset, Startup};
 use steady::{Inputs, Steady};
@@ -99,7 +96,6 @@ pub struct Tidal {
     monitor: Option<MonitorInterval>,
     delay: DelaySense,
     loss: LossSense,
-    overflow: Overflow,
     onset: QueueOnset,
     suspicion: Suspicion,
     probe_allowed: bool,
@@ -124,7 +120,6 @@ impl Tidal {
             monitor: None,
             delay: DelaySense::new(),
             loss: LossSense::new(),
-            overflow: Overflow::default(),
             onset: QueueOnset::new(Time::ZERO),
             suspicion: Suspicion::default(),
             probe_allowed: true,
@@ -221,12 +216,7 @@ impl Tidal {
     fn on_interval(&mut self, report: &Report) {
         let crowded = self.delay.latest() > self.inputs(report).excessive();
         let probing = self.is_probing();
-        let overflow = self.overflow_in(report);
-        let ours = crowded || probing || overflow != Verdict::Random;
-        self.loss.on_interval(report.acked, report.lost, self.mtu, ours);
-        if overflow == Verdict::Full {
-            self.delay.overflows(report.now);
-        }
+        self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || probing);
         self.loss.step(report.now, self.mtu);
         let target = self.base_target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
@@ -237,17 +227,6 @@ impl Tidal {
             Phase::Steady(s) => self.steady_interval(s, report, target),
             Phase::Competition(c) => self.competitive_interval(c, report, target),
         }
-    }
-
-    /// Whether the loss of an interval is that of a queue too short for lumps.
-    fn overflow_in(&mut self, report: &Report) -> Verdict {
-        if !matches!(self.phase, Phase::Steady(_)) {
-            return Verdict::Random;
-        }
-        let mut overflow = core::mem::take(&mut self.overflow);
-        let verdict = overflow.on_interval(&self.inputs(report), self.mtu);
-        self.overflow = overflow;
-        verdict
     }
 
     fn steady_interval(&mut self, mut s: Steady, report: &Report, target: f64) {

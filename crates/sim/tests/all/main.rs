@@ -8,7 +8,6 @@ mod backup;
 mod blockage;
 mod common;
 mod flapping;
-mod lumps;
 mod multifacet;
 mod processor;
 mod proxy;

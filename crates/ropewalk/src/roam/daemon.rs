@@ -26,7 +26,6 @@ use ropewalk_net::wifi::{
 };
 use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
-use ropewalk_roam::fade::{Beacons, Fading};
 use ropewalk_roam::priority::{Path, Priorities};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -114,7 +113,6 @@ pub(super) fn run(
         switched_on: None,
         resting: BTreeMap::new(),
         left: Vec::new(),
-        fading: Fading::new(),
         priorities: Priorities::new(),
         marking,
         unmarked,
@@ -183,7 +181,6 @@ struct Daemon {
     /// Those that could not be joined: until when, and for how long the next time.
     resting: BTreeMap<[u8; 6], (Duration, Duration)>,
     left: Vec<(Duration, AccessPoint)>,
-    fading: Fading,
     priorities: Priorities,
     marking: Option<Marking>,
     /// Why nothing is marked, where it was asked for.
@@ -400,28 +397,10 @@ impl Daemon {
                 self.stations[*n].set_marks(status);
             }
         }
-        let fades = self.note_fading(&active, now);
-        let stays = active.into_iter().zip(paths).zip(fades).filter(|(_, fades)| !fades);
-        let (carrying, paths): (Vec<usize>, Vec<Path>) = stays.map(|(station, _)| station).unzip();
         let backups = self.priorities.decide(&paths, now);
-        for (n, is_backup) in carrying.into_iter().zip(backups) {
+        for (n, is_backup) in active.into_iter().zip(backups) {
             self.stations[n].set_backup(is_backup);
         }
-    }
-
-    /// Of the stations that are active, which fade. Those become backups.
-    fn note_fading(&mut self, active: &[usize], now: Duration) -> Vec<bool> {
-        let beacons: Vec<Beacons> = active.iter().map(|n| self.stations[*n].beacons(now)).collect();
-        let fades = self.fading.decide(&beacons, &self.roam.limits(), now);
-        let mut changed = false;
-        for (n, fades) in active.iter().zip(&fades) {
-            changed |= self.stations[*n].set_fades(*fades);
-        }
-        if changed {
-            // Rests and trials were of others.
-            self.priorities = Priorities::new();
-        }
-        fades
     }
 
     /// Reads the file again. What is joined stays joined.

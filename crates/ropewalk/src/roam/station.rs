@@ -16,7 +16,6 @@ use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
 use ropewalk_net::subflows::LeastRtts;
 use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{dhcp, dns};
-use ropewalk_roam::fade;
 use ropewalk_roam::rate::{expected_bps, packet_time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -69,8 +68,6 @@ pub(super) struct Station {
     /// The same by a monitor interface, if there is one.
     pub(super) by_monitor: Measured,
     pub(super) is_backup: bool,
-    /// It is one since its beacons fade.
-    fades: bool,
     /// Of MPTCP's subflows by it, whosever they are.
     rtts: LeastRtts,
     marks: MarkStatus,
@@ -126,7 +123,6 @@ impl Station {
             rtts: LeastRtts::default(),
             marks: MarkStatus::default(),
             is_silent: false,
-            fades: false,
         })
     }
 
@@ -360,19 +356,6 @@ impl Station {
         tracing::info!(interface = self.name(), is_backup, "priority");
     }
 
-    /// What its beacons say.
-    pub(super) fn beacons(&self, now: Duration) -> fade::Beacons {
-        fade::Beacons { id: self.network.number, signal_dbm: self.signal_dbm(), missed: self.missed(now) }
-    }
-
-    /// Its beacons fade, or no more. True if that is news.
-    pub(super) fn set_fades(&mut self, fades: bool) -> bool {
-        if fades {
-            self.set_backup(true);
-        }
-        std::mem::replace(&mut self.fades, fades) != fades
-    }
-
     /// Takes all of it back.
     pub(super) fn leave(mut self, journal: &mut Journal, supplicant: Option<&Supplicant>, why: &str) {
         tracing::info!(interface = self.name(), access_point = mac_text(self.bss.bssid), why, "left");
@@ -432,7 +415,6 @@ impl Station {
             Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
             Phase::Probing { why, .. } => ("joining", why.clone()),
             Phase::Active if self.is_silent => ("backup", "its beacons, or packets to it, are lost".into()),
-            Phase::Active if self.fades => ("backup", "its beacons fade".into()),
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))
             }

@@ -54,7 +54,7 @@ fn a_processor_that_keeps_up_costs_its_time_and_no_packet() {
 
 #[test]
 fn ends_pay_for_what_they_send_and_receive() {
-    let report = run(&wired("", "cpu.per-packet = \"30us\"", "kind = \"tcp\"\nreceive-buffer = \"64KiB\""));
+    let report = run(&wired("", "cpu.per-packet = \"30us\"", "kind = \"tcp\"\nreceive-buffer = \"256KiB\""));
     // A segment each, and an acknowledgement for every two.
     assert!(near(flow(&report, "load").goodput_mbps, 1448.0 * 8.0 / 45.0, 0.03), "{report:?}");
     assert!(cpu(&report, "server").busy_percent > 95.0, "{:?}", report.cpu);
@@ -99,7 +99,7 @@ fn what_goes_through_a_bond_is_paid_for_as_the_datagrams_that_carry_it() {
                 [bond.rw0]\nclient = \"client\"\ngateway = \"gateway\"\npaths = [\"eth0\"]\n\
                 [[flow]]\nname = \"load\"\nkind = \"tcp\"\nfrom = \"gateway\"\nto = \"client:rw0\"\n";
     let report = run(text);
-    assert!(flow(&report, "load").goodput_mbps > 15.0, "{report:?}");
+    assert!(flow(&report, "load").goodput_mbps > 10.0, "{report:?}");
     for node in ["client", "gateway"] {
         let interface = report.interface.iter().find(|i| i.name == format!("{node}:eth0")).unwrap();
         let row = cpu(&report, node);

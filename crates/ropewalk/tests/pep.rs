@@ -71,8 +71,18 @@ impl Net {
         self.router.shell("ip rule; ip -6 rule; sysctl -n net.ipv4.conf.all.rp_filter").unwrap()
     }
 
+    /// Listens. A program that another test has just started may hold the last listener for a
+    /// moment.
     fn listener(&self, at: &str) -> TcpListener {
-        self.server.run(|| TcpListener::bind(at)).unwrap().unwrap()
+        let bind = || self.server.run(|| TcpListener::bind(at)).unwrap();
+        let mut listener = bind();
+        eventually("nobody listens there", || {
+            if listener.is_err() {
+                listener = bind();
+            }
+            listener.is_ok()
+        });
+        listener.unwrap()
     }
 
     fn connect(&self, to: &str) -> TcpStream {

@@ -7,7 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the other end may take to answer what it has only to look up.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
@@ -16,7 +16,10 @@ const LONGEST: usize = 8192;
 
 /// A conversation.
 #[derive(Debug)]
-pub(crate) struct WpaCtrl(UnixDatagram);
+pub(crate) struct WpaCtrl {
+    socket: UnixDatagram,
+    patience: Duration,
+}
 
 impl WpaCtrl {
     /// Connects to the socket at `path`; answers may take as long as `patience`. After one that came too late the conversation is of no use any more.
@@ -29,19 +32,57 @@ impl WpaCtrl {
         socket.connect(path)?;
         socket.set_read_timeout(Some(patience))?;
         socket.set_write_timeout(Some(patience))?;
-        Ok(WpaCtrl(socket))
+        Ok(WpaCtrl { socket, patience })
     }
 
     /// The answer to a command. `WouldBlock` or `TimedOut`: there was none in time.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
-        self.0.send(question.as_bytes())?;
+        self.socket.send(question.as_bytes())?;
+        let asked = Instant::now();
         let mut answer = [0; LONGEST];
         loop {
-            let len = self.0.recv(&mut answer)?;
+            let len = match self.socket.recv(&mut answer) {
+                Ok(len) => len,
+                // With a timeout a signal ends the wait even if nobody handles it: SIGCHLD, when a
+                // child of this process ends (signal(7)). At worst the patience is twice as long.
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {
+                    if asked.elapsed() > self.patience {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                    continue;
+                }
+                Err(e) => return Err(e),
+            };
             // Events begin with their level, and are not for us.
             if answer[0] != b'<' {
                 return Ok(String::from_utf8_lossy(&answer[..len]).into_owned());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Before, the end of a child was taken for an interface that is not there.
+    #[test]
+    fn a_child_that_ends_does_not_end_the_wait() {
+        let path = std::env::temp_dir().join(format!("rw-wpa-ctrl-test-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let far = UnixDatagram::bind(&path).unwrap();
+        let asks = std::thread::spawn({
+            let path = path.clone();
+            move || WpaCtrl::open(&path, PATIENCE).unwrap().ask("PING").map_err(|e| e.kind())
+        });
+        // Which thread a signal wakes is the kernel's choice, so there are several.
+        far.recv(&mut [0; 16]).unwrap();
+        for _ in 0..40 {
+            Command::new("true").status().unwrap();
+        }
+        let end = asks.join().unwrap();
+        assert!(matches!(end, Err(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)), "{end:?}");
+        std::fs::remove_file(&path).unwrap();
     }
 }

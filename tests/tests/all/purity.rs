@@ -66,7 +66,17 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("kern", &[]),
     ("table", &["ropewalk-scenario"]),
     ("fleet", &["ropewalk-session"]),
-    ("lab", &["ropewalk-air", "ropewalk-net", "ropewalk-scenario", "ropewalk-sim"]),
+    (
+        "lab",
+        &[
+            "ropewalk-air",
+            "ropewalk-kern",
+            "ropewalk-net",
+            "ropewalk-roam",
+            "ropewalk-scenario",
+            "ropewalk-sim",
+        ],
+    ),
     (
         "ropewalk",
         &[

@@ -4,7 +4,7 @@
 //! Whoever flushes the firewall (`nft flush ruleset`, a restart of nftables.service) takes the
 //! tables of all programs along. The kernel tells of it at once; and each second it is looked.
 
-use crate::daemon::{RulesLost, TablesLost};
+use crate::daemon::Lost;
 use anyhow::Context;
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller};
@@ -78,7 +78,7 @@ pub(crate) fn keep(journal: &SharedJournal, kept: Kept) -> anyhow::Result<()> {
 
 fn work(journal: &SharedJournal, kept: &Kept) {
     let mut events = TableEvents::new();
-    let (mut rules, mut tables) = (RulesLost::default(), TablesLost::default());
+    let (mut rules, mut tables) = (Lost::rules(), Lost::tables());
     loop {
         events.wait();
         let (held, back) = match &mut *lock(journal) {

@@ -21,7 +21,7 @@ pub(crate) use uplinks::Uplink;
 
 use crate::cli::PathName;
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Flow, Reload, Role, RulesLost, Running};
+use crate::daemon::{Flow, Lost, Reload, Role, Running};
 use crate::exit::{Code, failure};
 use crate::hooks::ClientHooks;
 use crate::report;
@@ -101,7 +101,7 @@ pub(crate) struct Client {
     hooks: Option<ClientHooks>,
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
-    rules_lost: RulesLost,
+    rules_lost: Lost,
     tables: Tables,
     started: Time,
     connected: bool,
@@ -126,7 +126,7 @@ impl Client {
             repeater,
             hooks,
             routes_due: Time::NEVER,
-            rules_lost: RulesLost::default(),
+            rules_lost: Lost::rules(),
             tables: Tables::new(),
             started,
             connected: false,

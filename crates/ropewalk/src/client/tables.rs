@@ -2,7 +2,7 @@
 //! guard of its address. They are back at once: without the first all leaves in the clear.
 
 use super::network::Network;
-use crate::daemon::{Running, TablesLost};
+use crate::daemon::{Lost, Running};
 use ropewalk_net::setup::TableWatch;
 use ropewalk_time::{Duration, Time};
 
@@ -16,7 +16,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Tables {
     watch: Option<TableWatch>,
-    lost: TablesLost,
+    lost: Lost,
     due: Time,
     looked: Option<Time>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Tables {
 impl Tables {
     /// A client's own, which nobody watches yet.
     pub(super) fn new() -> Tables {
-        Tables { watch: None, lost: TablesLost::default(), due: Time::NEVER, looked: None }
+        Tables { watch: None, lost: Lost::tables(), due: Time::NEVER, looked: None }
     }
 
     /// Listens to the kernel from now on.

@@ -7,66 +7,57 @@ use ropewalk_time::{Duration, Time};
 /// The least time between two words about them: somebody may take them away all the time.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// When it was said last.
-#[derive(Debug, Default)]
-pub(crate) struct RulesLost {
+/// Things of a kind that others take away, and when that was said last.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    what: &'static str,
+    /// What stands behind that they were gone, and at the end.
+    cause: &'static str,
+    remedy: &'static str,
     said: Option<Time>,
 }
 
-impl RulesLost {
+impl Lost {
+    /// Rules of routing, and routes.
+    pub(crate) fn rules() -> Lost {
+        let remedy = ". A restart of systemd-networkd takes rules away that are not its own, unless its \
+                      configuration has ManageForeignRoutingPolicyRules=no";
+        Lost { what: "routing rules or routes", cause: "", remedy, said: None }
+    }
+
+    /// Tables of the firewall.
+    pub(crate) fn tables() -> Lost {
+        let cause = ", as after `nft flush ruleset`";
+        Lost { what: "tables of the firewall", cause, remedy: "", said: None }
+    }
+
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
     pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        if !is_news(&mut self.said, &kept, now) {
+        if !self.is_news(&kept, now) {
             return;
         }
+        let Lost { what, cause, remedy, .. } = self;
         match kept {
             Ok(count) => tracing::warn!(
                 count,
-                "routing rules or routes were gone, and are there again; while they are gone, {meanwhile}. A restart of systemd-networkd takes rules away \
-                 that are not its own, unless its configuration has ManageForeignRoutingPolicyRules=no"
+                "{what} were gone{cause}, and are there again; while they are gone, {meanwhile}{remedy}"
             ),
             Err(error) => tracing::warn!(
-                "routing rules or routes may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
+                "{what} may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
                 anyhow::Error::from(error)
             ),
         }
     }
-}
 
-/// When it was said last that tables were gone.
-#[derive(Debug, Default)]
-pub(crate) struct TablesLost {
-    said: Option<Time>,
-}
-
-impl TablesLost {
-    /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
-    /// they are gone.
-    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        if !is_news(&mut self.said, &kept, now) {
-            return;
+    /// There is something to say, and nothing was said of late.
+    fn is_news(&mut self, kept: &Result<usize, SetupError>, now: Time) -> bool {
+        if matches!(kept, Ok(0)) || self.said.is_some_and(|said| now.since(said) < AGAIN) {
+            return false;
         }
-        match kept {
-            Ok(count) => tracing::warn!(
-                count,
-                "tables of the firewall were gone, as after `nft flush ruleset`, and are there again; while they are gone, {meanwhile}"
-            ),
-            Err(error) => tracing::warn!(
-                "tables of the firewall may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
-                anyhow::Error::from(error)
-            ),
-        }
+        self.said = Some(now);
+        true
     }
-}
-
-/// There is something to say, and nothing was said of late.
-fn is_news(said: &mut Option<Time>, kept: &Result<usize, SetupError>, now: Time) -> bool {
-    if matches!(kept, Ok(0)) || said.is_some_and(|said| now.since(said) < AGAIN) {
-        return false;
-    }
-    *said = Some(now);
-    true
 }
 
 #[cfg(test)]
@@ -75,11 +66,11 @@ mod tests {
 
     #[test]
     fn what_is_lost_again_and_again_is_said_once_a_minute() {
-        let mut said = None;
+        let mut lost = Lost::tables();
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
-        assert!(!is_news(&mut said, &Ok(0), at(1)), "nothing was gone");
-        let told: Vec<u64> = (1..200).filter(|s| is_news(&mut said, &Ok(2), at(*s))).collect();
+        assert!(!lost.is_news(&Ok(0), at(1)), "nothing was gone");
+        let told: Vec<u64> = (1..200).filter(|s| lost.is_news(&Ok(2), at(*s))).collect();
         assert_eq!(told, [1, 61, 121, 181]);
-        assert!(!is_news(&mut said, &Err(SetupError::RuleTaken), at(200)));
+        assert!(!lost.is_news(&Err(SetupError::RuleTaken), at(200)));
     }
 }

@@ -27,7 +27,7 @@ mod watchdog;
 pub(crate) use core::Core;
 pub(crate) use devices::{DEVICE_QUEUE, Devices, Tap};
 pub(crate) use links::Links;
-pub(crate) use lost::{RulesLost, TablesLost};
+pub(crate) use lost::Lost;
 pub(crate) use mailbox::{Mailbox, Outbox, mailbox};
 pub(crate) use reload::Reload;
 pub(crate) use run::{Flow, Role, Running, run};

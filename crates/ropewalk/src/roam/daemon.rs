@@ -14,7 +14,7 @@ use crate::cli::LogFormat;
 use crate::config;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
-use crate::daemon::RulesLost;
+use crate::daemon::Lost;
 use crate::state::StateDir;
 use anyhow::Context;
 use aws_lc_rs::hmac;
@@ -109,7 +109,7 @@ pub(super) fn run(
         next_scan: Duration::ZERO,
         next_rtts: Duration::ZERO,
         next_rules: Duration::ZERO,
-        rules_lost: RulesLost::default(),
+        rules_lost: Lost::rules(),
         switched_on: None,
         resting: BTreeMap::new(),
         left: Vec::new(),
@@ -175,7 +175,7 @@ struct Daemon {
     next_scan: Duration,
     next_rtts: Duration,
     next_rules: Duration,
-    rules_lost: RulesLost,
+    rules_lost: Lost,
     /// The interface that listens was off.
     switched_on: Option<SwitchedOn>,
     /// Those that could not be joined: until when, and for how long the next time.

@@ -180,6 +180,11 @@ impl Value {
         self.reduce();
     }
 
+    /// Its name and its last sample, for people.
+    pub fn latest(&self) -> String {
+        format!("{} {}", self.name, self.samples.last().map_or("none".into(), |v| self.unit.text(*v)))
+    }
+
     fn reduce(&mut self) {
         self.figure = match self.reduce {
             Reduce::Median => median(&self.samples),
@@ -188,6 +193,17 @@ impl Value {
             Reduce::Largest => self.samples.iter().copied().reduce(f64::max),
         };
     }
+}
+
+/// Adds to each value what was seen of it, or why nothing was; what was seen, in a line.
+pub(crate) fn push_all<const N: usize>(values: &mut [Value; N], seen: &anyhow::Result<[f64; N]>) -> String {
+    for (at, value) in values.iter_mut().enumerate() {
+        value.push(match seen {
+            Ok(seen) => Sample::of(seen[at]),
+            Err(error) => Sample::none(format!("{error:#}")),
+        });
+    }
+    values.each_ref().map(Value::latest).join(", ")
 }
 
 /// The middle value; the mean of two if there are two.

@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::crowd::{self, Crowd};
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
-use crate::sample::{Sample, Unit, Value};
+use crate::sample::{Unit, Value, push_all};
 use crate::site::Site;
 use crate::system::Gateway;
 use crate::usage;
@@ -48,17 +48,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let mut values = NAMES.map(|(name, unit)| Value::new(name, unit));
     for _ in 0..bench.plan.repeats(REPEATS) {
         bench.progress.begin("crowd");
-        let seen = one_gateway(bench);
-        for (at, value) in values.iter_mut().enumerate() {
-            value.push(match &seen {
-                Ok(seen) => Sample::of(seen[at]),
-                Err(error) => Sample::none(format!("{error:#}")),
-            });
-        }
-        let text = |value: &Value| {
-            format!("{} {}", value.name, value.samples.last().map_or("none".into(), |v| value.unit.text(*v)))
-        };
-        bench.progress.end(&values.iter().map(text).collect::<Vec<_>>().join(", "));
+        bench.progress.end(&push_all(&mut values, &one_gateway(bench)));
     }
     let clients = clients(&bench.plan);
     // In a hurry there are fewer, and less is to be taken.

@@ -60,10 +60,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
                     .map_or_else(|error| Sample::none(format!("{error:#}")), Sample::of),
             );
         }
-        let text = |value: &Value| {
-            format!("{} {}", value.name, value.samples.last().map_or("none".into(), |v| value.unit.text(*v)))
-        };
-        bench.progress.end(&memory.iter().chain(&rates).map(text).collect::<Vec<_>>().join(", "));
+        bench.progress.end(&memory.iter().chain(&rates).map(Value::latest).collect::<Vec<_>>().join(", "));
     }
     let figures = vec![
         Figure::new("memory", Unit::MiB, memory[1].figure, [], Goal::at_most(100e6 / MIB, 30e6 / MIB)),

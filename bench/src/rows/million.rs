@@ -16,7 +16,7 @@ use crate::bench::Bench;
 use crate::fleet::etcd::Cluster;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
-use crate::sample::{Sample, Unit, Value};
+use crate::sample::{Unit, Value, push_all};
 use crate::usage;
 
 /// Lines that fill the store beside each other.
@@ -57,17 +57,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let count = bench.plan.pick(1_000_000, 20_000);
     let mut values = NAMES.map(|(name, unit)| Value::new(name, unit));
     bench.progress.begin("million");
-    let seen = one_store(count);
-    for (at, value) in values.iter_mut().enumerate() {
-        value.push(match &seen {
-            Ok(seen) => Sample::of(seen[at]),
-            Err(error) => Sample::none(format!("{error:#}")),
-        });
-    }
-    let text = |value: &Value| {
-        format!("{} {}", value.name, value.samples.last().map_or("none".into(), |v| value.unit.text(*v)))
-    };
-    bench.progress.end(&values.iter().map(text).collect::<Vec<_>>().join(", "));
+    bench.progress.end(&push_all(&mut values, &one_store(count)));
     let figures = vec![
         Figure::new("start", Unit::Ms, values[3].figure, [], Goal::none()),
         Figure::new("memory", Unit::MiB, values[4].figure, [], Goal::none()),

@@ -21,7 +21,7 @@ mod common;
 #[path = "bunch/udp.rs"]
 mod udp;
 
-use common::{BINARY, SOON, States, eventually, root, ropewalk, scrape};
+use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
@@ -165,7 +165,7 @@ impl Net {
     }
 
     fn listener(&self) -> TcpListener {
-        self.server.run(|| TcpListener::bind(SERVER)).unwrap().unwrap()
+        self.server.run(|| listen(SERVER)).unwrap()
     }
 
     fn connect(&self) -> TcpStream {

@@ -6,6 +6,8 @@ pub(crate) mod browser;
 pub(crate) mod flow;
 pub(crate) mod page;
 
+use std::io::ErrorKind;
+use std::net::{TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -53,6 +55,19 @@ pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "{what}: not within {SOON:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// Listens. A program that another test has just started may hold the last listener for a moment.
+pub(crate) fn listen(at: impl ToSocketAddrs) -> TcpListener {
+    let mut listener = None;
+    eventually("nobody else listens there", || {
+        listener = match TcpListener::bind(&at) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => None,
+            bound => Some(bound.unwrap()),
+        };
+        listener.is_some()
+    });
+    listener.unwrap()
 }
 
 /// A directory for `--hooks` with a program that notes what it is told, a line each time: the

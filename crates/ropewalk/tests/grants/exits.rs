@@ -12,25 +12,13 @@ use std::time::Duration;
 
 use ropewalk_lab::{End, Namespace};
 
-use super::common::{SOON, eventually, root};
+use super::common::{SOON, eventually, listen, root};
 use super::{Net, net, reaches};
 
 /// Where both are, and both wait.
 const BOTH: [&str; 2] = ["192.0.2.1", "2001:db8:5::1"];
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Listens. A program that another test has just started may hold the last listener for a moment.
-fn bind(to: SocketAddr) -> TcpListener {
-    let mut listener = TcpListener::bind(to);
-    eventually("nobody listens there", || {
-        if listener.is_err() {
-            listener = TcpListener::bind(to);
-        }
-        listener.is_ok()
-    });
-    listener.unwrap()
-}
 
 struct Exits {
     net: Net,
@@ -78,7 +66,7 @@ impl Exits {
     fn leaves(&self, client: usize, at: &str) -> io::Result<(&'static str, String)> {
         let to = SocketAddr::new(at.parse().unwrap(), PORT);
         let listeners = [("wan9", &self.net.visitor), ("wan8", &self.other)].map(|(by, server)| {
-            let listener = server.run(|| bind(to)).unwrap();
+            let listener = server.run(|| listen(to)).unwrap();
             listener.set_nonblocking(true).unwrap();
             (by, listener)
         });

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, root, scrape};
+use common::{BINARY, SOON, States, eventually, listen, root, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
 use rustix::process::Signal;
@@ -71,18 +71,8 @@ impl Net {
         self.router.shell("ip rule; ip -6 rule; sysctl -n net.ipv4.conf.all.rp_filter").unwrap()
     }
 
-    /// Listens. A program that another test has just started may hold the last listener for a
-    /// moment.
     fn listener(&self, at: &str) -> TcpListener {
-        let bind = || self.server.run(|| TcpListener::bind(at)).unwrap();
-        let mut listener = bind();
-        eventually("nobody listens there", || {
-            if listener.is_err() {
-                listener = bind();
-            }
-            listener.is_ok()
-        });
-        listener.unwrap()
+        self.server.run(|| listen(at)).unwrap()
     }
 
     fn connect(&self, to: &str) -> TcpStream {
@@ -246,6 +236,8 @@ fn rules_that_others_take_away_are_back_and_connections_go_through_the_proxy_aga
     net.router.shell(gone).unwrap();
     eventually("the rules are back", || net.rules() == before);
     both_ways(&net, SERVERS[0]);
+    let said = says(&mut proxy);
+    assert!(said.contains(" of 1, "), "it was taken: {said}");
     proxy.stop();
     assert!(!net.rules().contains("2920"), "{}", net.rules());
 }

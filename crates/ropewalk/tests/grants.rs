@@ -475,8 +475,8 @@ fn a_client_is_stopped_or_slowed_at_its_quota_until_that_is_raised() {
     assert!(!reaches(alice, "10.1.9.1"));
     net.gateway.shell("nft flush ruleset").unwrap();
     eventually("it is put back", || rules(&net).contains("ropewalk-rw0-quotas"));
-    assert!(!reaches(alice, "10.1.9.1"));
     eventually("and so is the masquerade", || reaches(bob, "10.1.9.1"));
+    assert!(!reaches(alice, "10.1.9.1"), "with it she is stopped still");
 
     net.done("quota set alice 1GB --per day");
     eventually("raised, it is over", || !rules(&net).contains("quotas") && reaches(alice, "10.77.0.1"));

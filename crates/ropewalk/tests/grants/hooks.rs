@@ -41,6 +41,8 @@ fn programs_hear_of_clients_their_addresses_and_their_quotas() {
     heard(&format!("{inside}ROPEWALK_EVENT=client-disconnected "));
     let text = notes();
     assert_eq!(text.matches("CLIENT=bob").count(), 1, "nothing became of bob: {text}");
+    let mut moves = text.lines().filter(|line| line.contains("client-address"));
+    assert!(moves.all(|line| line.contains("ROPEWALK_REMOTE=10.1.1.7 ")), "she had no third one: {text}");
     // One whose client is no more is called by its name to the end.
     net.done("revoke bob");
     heard("ROPEWALK_CLIENT=bob ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-disconnected ");

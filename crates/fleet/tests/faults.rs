@@ -5,29 +5,15 @@ mod common;
 use common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use ropewalk_fleet::pool::Pool;
-use ropewalk_fleet::{Evict, Join, JoinError, Member, Reach, StoreAddress};
+use ropewalk_fleet::{Evict, JoinError, Member, StoreAddress};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 const ALICE: PublicKey = PublicKey([1; 32]);
 
 fn join(address: StoreAddress, name: &str, run: u8) -> Result<(Member, Receiver<Evict>), JoinError> {
-    let (tell, told) = channel();
-    let join = Join {
-        address,
-        tls: None,
-        name: name.into(),
-        instance: format!("{name}{run}"),
-        pool: Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap(),
-        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(u64::from(run))).unwrap(),
-        evict: Box::new(move |evict| {
-            let _ = tell.send(evict);
-        }),
-    };
-    let (member, _) = Member::join(join)?;
-    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
+    let (member, _, told) = common::join(address, None, [name, &format!("{name}{run}")], "10.77.0.1/24")?;
     Ok((member, told))
 }
 

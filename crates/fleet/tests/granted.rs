@@ -4,34 +4,17 @@
 mod common;
 
 use common::{Cluster, LIMIT, eventually, has_etcd};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{
-    ClientGrants, Evict, FleetGrants, ForwardedPort, GroupExit, Join, LedgerError, Member, Reach, StoreError,
-    Transport,
+    ClientGrants, Evict, FleetGrants, ForwardedPort, GroupExit, LedgerError, Member, StoreError, Transport,
 };
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey};
 use std::num::NonZeroU16;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 
 const ALICE: PublicKey = PublicKey([1; 32]);
 
 fn join(cluster: &Cluster, name: &str) -> (Member, Receiver<Evict>) {
-    let (tell, told) = channel();
-    let join = Join {
-        address: cluster.address(0),
-        tls: None,
-        name: name.into(),
-        instance: name.into(),
-        pool: Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap(),
-        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(7)).unwrap(),
-        evict: Box::new(move |evict| {
-            let _ = tell.send(evict);
-        }),
-    };
-    let (member, _) = Member::join(join).unwrap();
-    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
+    let (member, _, told) = common::join(cluster.address(0), None, [name; 2], "10.77.0.1/24").unwrap();
     (member, told)
 }
 

@@ -3,14 +3,11 @@
 mod common;
 
 use common::{Cluster, LIMIT, eventually, has_etcd};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use ropewalk_fleet::pool::Pool;
-use ropewalk_fleet::{ClientRecord, Evict, Join, Ledger, Member, Reach, block_on};
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use ropewalk_fleet::{ClientRecord, Evict, Ledger, Member, block_on};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 
 /// Some pages, and no whole number of them.
 const CLIENTS: u32 = 3010;
@@ -54,20 +51,7 @@ fn import(cluster: &Cluster, clients: &[(String, ClientRecord)]) -> bool {
 }
 
 fn join(cluster: &Cluster, name: &str) -> (Member, Receiver<Evict>) {
-    let (tell, told) = channel();
-    let join = Join {
-        address: cluster.address(0),
-        tls: None,
-        name: name.into(),
-        instance: name.into(),
-        pool: Pool::new(&["10.77.0.1/16".parse().unwrap()]).unwrap(),
-        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(1)).unwrap(),
-        evict: Box::new(move |evict| {
-            let _ = tell.send(evict);
-        }),
-    };
-    let (member, _) = Member::join(join).unwrap();
-    member.start(Reach::default()).unwrap();
+    let (member, _, told) = common::join(cluster.address(0), None, [name; 2], "10.77.0.1/16").unwrap();
     (member, told)
 }
 

@@ -4,16 +4,13 @@
 mod common;
 
 use common::{Certificates, Cluster, LIMIT, Place, eventually, has_etcd};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{
-    Etcd, Evict, Join, JoinError, LedgerError, Member, Period, Quota, Reach, StoreAddress, StoreError,
-    TlsFiles, Usage, today,
+    Etcd, Evict, JoinError, LedgerError, Member, Period, Quota, StoreAddress, StoreError, TlsFiles, Usage,
+    today,
 };
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 fn joined(
@@ -22,22 +19,7 @@ fn joined(
     name: &str,
     network: &str,
 ) -> Result<(Member, StaticKey, Receiver<Evict>), JoinError> {
-    let (tell, told) = channel();
-    let seed = name.bytes().map(u64::from).sum();
-    let join = Join {
-        address,
-        tls,
-        name: name.into(),
-        instance: format!("{name}-{:?}", Instant::now()),
-        pool: Pool::new(&[network.parse().unwrap()]).unwrap(),
-        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(seed)).unwrap(),
-        evict: Box::new(move |evict| {
-            let _ = tell.send(evict);
-        }),
-    };
-    let (member, key) = Member::join(join)?;
-    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
-    Ok((member, key, told))
+    common::join(address, tls, [name, &format!("{name}-{:?}", Instant::now())], network)
 }
 
 fn join(cluster: &Cluster, name: &str, first: usize) -> (Member, Receiver<Evict>) {

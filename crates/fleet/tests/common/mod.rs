@@ -3,14 +3,19 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
-use ropewalk_fleet::{Etcd, Ledger, StoreAddress, TlsFiles};
+use ropewalk_fleet::pool::Pool;
+use ropewalk_fleet::{Etcd, Evict, Join, JoinError, Ledger, Member, Reach, StoreAddress, TlsFiles};
+use ropewalk_session::StaticKey;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -34,6 +39,32 @@ pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
         assert!(Instant::now() < until, "{what}: not within {LIMIT:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A gateway that has joined: its part in the fleet, the fleet's key, and whom it is told to put
+/// out.
+pub(crate) fn join(
+    address: StoreAddress,
+    tls: Option<TlsFiles>,
+    [name, instance]: [&str; 2],
+    network: &str,
+) -> Result<(Member, StaticKey, Receiver<Evict>), JoinError> {
+    let (tell, told) = channel();
+    let seed = instance.bytes().fold(0u64, |seed, b| seed.wrapping_mul(31).wrapping_add(b.into()));
+    let join = Join {
+        address,
+        tls,
+        name: name.into(),
+        instance: instance.into(),
+        pool: Pool::new(&[network.parse().unwrap()]).unwrap(),
+        new_key: StaticKey::generate(&mut ChaCha8Rng::seed_from_u64(seed)).unwrap(),
+        evict: Box::new(move |evict| {
+            let _ = tell.send(evict);
+        }),
+    };
+    let (member, key) = Member::join(join)?;
+    member.start(Reach { endpoints: vec![format!("{name}.example:4500")], tls: Vec::new() }).unwrap();
+    Ok((member, key, told))
 }
 
 /// A directory that goes with its value.

@@ -1,15 +1,17 @@
 //! What radios tell the programs of their nodes, read by the product's own reader. Needs root; says so and passes otherwise.
 
+mod common;
+
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use common::{possible, scenario};
 use ropewalk_lab::live::{Counters, Lab, Options};
 use ropewalk_lab::{LabError, MonitorInterface, Topology};
 use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open, socket_name};
 use ropewalk_net::monitor::{self, Batch, Monitor, MonitorError};
-use ropewalk_scenario::Document;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
@@ -52,15 +54,7 @@ const EVERY: Duration = Duration::from_millis(1);
 
 /// None, with the reason on standard error, where the lab cannot work.
 fn lab() -> Option<Lab> {
-    let scenario = Document::parse("test", CELL).unwrap().scenario().unwrap();
-    match Lab::start(&scenario, &Options::new(Path::new("."))) {
-        Ok(lab) => Some(lab),
-        Err(error @ (LabError::NotRoot | LabError::NoTun | LabError::TunForbidden)) => {
-            ropewalk_skip::skip(error);
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+    possible(Lab::start(&scenario(CELL), &Options::new(Path::new("."))))
 }
 
 /// A reader of a node's radio; or why it is none of the lab's, and the queue of the device had to do.

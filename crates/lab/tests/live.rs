@@ -1,13 +1,15 @@
 //! Scenarios on real kernels. Needs root; says so and passes otherwise.
 
+mod common;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
+use common::{possible, scenario};
 use ropewalk_lab::live::{Lab, Options};
 use ropewalk_lab::{LabError, Ping};
-use ropewalk_scenario::{Document, Scenario};
 
 /// A cell behind a bridge and an address translation.
 ///
@@ -62,20 +64,9 @@ rate = "50Mbit/s"
 delay = "5ms"
 "#;
 
-fn scenario(text: &str) -> Scenario {
-    Document::parse("test", text).unwrap().scenario().unwrap()
-}
-
 /// None, with the reason on standard error, where the lab cannot work.
 fn lab(text: &str) -> Option<Lab> {
-    match Lab::start(&scenario(text), &Options::new(Path::new("."))) {
-        Ok(lab) => Some(lab),
-        Err(error @ (LabError::NotRoot | LabError::NoTun | LabError::TunForbidden)) => {
-            ropewalk_skip::skip(error);
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+    possible(Lab::start(&scenario(text), &Options::new(Path::new("."))))
 }
 
 fn pings(lab: &Lab, from: &str, to: &str) -> u32 {

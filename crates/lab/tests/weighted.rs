@@ -3,13 +3,15 @@
 //! Shares are asserted within wide margins: a busy machine delays packets, and the medium still
 //! gives turns by weight, since it goes by the times at which they are due.
 
+mod common;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use common::{possible, scenario};
+use ropewalk_lab::Ping;
 use ropewalk_lab::live::{Lab, Options, Run};
-use ropewalk_lab::{LabError, Ping};
 use ropewalk_scenario::report::Report;
-use ropewalk_scenario::{Document, Scenario};
 
 /// Two access points of one channel, each with a station and more to send than the channel takes.
 /// A packet of the first takes 3 ms, one of the second 0.5 ms.
@@ -42,22 +44,6 @@ from = "ap2"
 to = "sta2"
 rate = "40Mbit/s"
 "#;
-
-fn scenario(text: &str) -> Scenario {
-    Document::parse("test", text).unwrap().scenario().unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// None, with the reason on standard error, where the lab cannot work.
-fn possible<T>(made: ropewalk_lab::Result<T>) -> Option<T> {
-    match made {
-        Ok(made) => Some(made),
-        Err(error @ (LabError::NotRoot | LabError::NoTun | LabError::TunForbidden)) => {
-            ropewalk_skip::skip(error);
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
-}
 
 fn report(text: &str) -> Option<Report> {
     let options = Options::new(Path::new("."));

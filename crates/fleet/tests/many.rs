@@ -98,6 +98,8 @@ fn a_gateway_knows_all_of_many_pages_and_gives_out_what_is_free() {
     let (_, taken) = client(5);
     let another = ClientRecord { invite: bytes(90_000), key: Some(key(90_000)), ..taken };
     assert!(!import(&cluster, &[("another".into(), another)]), "its address is another's");
+    let longer = [client(0), client(90_001)];
+    assert!(!import(&cluster, &longer), "the first is there, and the other is not");
 
     let (a, told) = join(&cluster, "a");
     assert_eq!(a.read(|copy| copy.clients().count()), clients.len());

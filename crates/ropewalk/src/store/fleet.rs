@@ -77,7 +77,7 @@ impl StoreSettings {
             return Err(failure(Code::Usage, TokenError::Endpoints.to_string()));
         }
         self.ask(async |ledger| {
-            let Reach { endpoints, tls } = reach(&ledger.read().await?, None);
+            let Reach { endpoints, tls } = reach(ledger.gateways().await?.iter());
             let endpoints = if named.is_empty() { endpoints } else { named.to_vec() };
             let gateway = ledger.known_key().await?.ok_or(LedgerError::NoGateway)?;
             let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
@@ -161,11 +161,9 @@ fn tag() -> String {
     InviteId::generate(&mut entropy()).0.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Where the gateways are that take sessions; `first` before the others.
-fn reach(copy: &Copy, first: Option<&str>) -> Reach {
-    let mut gateways: Vec<_> = copy.gateways().filter(|(_, g)| !g.draining).collect();
-    gateways.sort_by_key(|(name, _)| Some(*name) != first);
-    let gateways: Vec<&GatewayRecord> = gateways.into_iter().map(|(_, g)| g).collect();
+/// Where those gateways are that take sessions.
+fn reach<'a>(gateways: impl Iterator<Item = &'a GatewayRecord>) -> Reach {
+    let gateways: Vec<&GatewayRecord> = gateways.filter(|g| !g.draining).collect();
     Reach {
         endpoints: in_turns(&gateways, ENDPOINTS_MAX, |g| &g.endpoints),
         tls: in_turns(&gateways, TLS_ENDPOINTS_MAX, |g| &g.tls),
@@ -338,7 +336,11 @@ impl Store for Fleet {
     }
 
     fn reach(&self) -> Option<Reach> {
-        Some(self.member.read(|copy| reach(copy, Some(&self.name))))
+        Some(self.member.read(|copy| {
+            let mut all: Vec<_> = copy.gateways().collect();
+            all.sort_by_key(|(name, _)| *name != self.name);
+            reach(all.into_iter().map(|(_, gateway)| gateway))
+        }))
     }
 
     fn leave(&self) {

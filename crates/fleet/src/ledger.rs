@@ -53,6 +53,11 @@ pub enum LedgerError {
     /// No gateway of the fleet is there to be named.
     #[error("no gateway of this fleet runs: start one, or name an address with --endpoint HOST:PORT")]
     NoGateway,
+    /// No gateway has ever begun there.
+    #[error(
+        "the store has no fleet of this prefix: start its first gateway, or mend the end of --store etcd://HOST:PORT/PREFIX"
+    )]
+    NoFleet,
     /// The store itself.
     #[error(transparent)]
     Store(#[from] StoreError),

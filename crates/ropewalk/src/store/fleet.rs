@@ -79,7 +79,7 @@ impl StoreSettings {
         self.ask(async |ledger| {
             let Reach { endpoints, tls } = reach(ledger.gateways().await?.iter());
             let endpoints = if named.is_empty() { endpoints } else { named.to_vec() };
-            let gateway = ledger.known_key().await?.ok_or(LedgerError::NoGateway)?;
+            let gateway = ledger.known_key().await?.ok_or(LedgerError::NoFleet)?;
             let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
             let token =
                 Token::new(gateway, id, secret.clone(), endpoints).map_err(|_| LedgerError::NoGateway)?;
@@ -138,9 +138,8 @@ fn said(error: LedgerError) -> anyhow::Error {
     let code = match &error {
         LedgerError::NameTaken(_) => Code::Taken,
         LedgerError::UnknownName(_) | LedgerError::BadName | LedgerError::NoQuota(_) => Code::Usage,
-        LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::Store(StoreError::Clear) => {
-            Code::Usage
-        }
+        LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::NoFleet => Code::Usage,
+        LedgerError::Store(StoreError::Clear) => Code::Usage,
         LedgerError::Store(StoreError::Gone(_)) => Code::Unreachable,
         _ => Code::Failure,
     };

@@ -107,7 +107,7 @@ pub(crate) enum ClientsError {
     #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
     NameTaken(String),
     /// The name is unknown.
-    #[error("there is no client named `{0}`; `ropewalk status` lists those that are connected")]
+    #[error("there is no client named `{0}`; `ropewalk clients` lists them")]
     UnknownName(String),
     /// The name is not one.
     #[error("a client's name has 1 to 64 letters, digits, '-', '_' or '.'")]

@@ -57,12 +57,8 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let count = bench.plan.pick(1_000_000, 20_000);
     let mut values = NAMES.map(|(name, unit)| Value::new(name, unit));
     bench.progress.begin("million");
-    let seen = one_store(count);
-    for (at, value) in values.iter_mut().enumerate() {
-        value.push(match &seen {
-            Ok(seen) => Sample::of(seen[at]),
-            Err(error) => Sample::none(format!("{error:#}")),
-        });
+    for (value, seen) in values.iter_mut().zip(one_store(count)?) {
+        value.push(Sample::of(seen));
     }
     let text = |value: &Value| {
         format!("{} {}", value.name, value.samples.last().map_or("none".into(), |v| value.unit.text(*v)))

@@ -17,7 +17,7 @@ impl RulesLost {
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
     pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        if !is_news(&mut self.said, &kept, now) {
+        if !note_said(&mut self.said, &kept, now) {
             return;
         }
         match kept {
@@ -44,7 +44,7 @@ impl TablesLost {
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
     pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        if !is_news(&mut self.said, &kept, now) {
+        if !note_said(&mut self.said, &kept, now) {
             return;
         }
         match kept {
@@ -60,8 +60,8 @@ impl TablesLost {
     }
 }
 
-/// There is something to say, and nothing was said of late.
-fn is_news(said: &mut Option<Time>, kept: &Result<usize, SetupError>, now: Time) -> bool {
+/// Notes that it is said now. False: there is nothing to say, or it was said of late.
+fn note_said(said: &mut Option<Time>, kept: &Result<usize, SetupError>, now: Time) -> bool {
     if matches!(kept, Ok(0)) || said.is_some_and(|said| now.since(said) < AGAIN) {
         return false;
     }
@@ -77,9 +77,9 @@ mod tests {
     fn what_is_lost_again_and_again_is_said_once_a_minute() {
         let mut said = None;
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
-        assert!(!is_news(&mut said, &Ok(0), at(1)), "nothing was gone");
-        let told: Vec<u64> = (1..200).filter(|s| is_news(&mut said, &Ok(2), at(*s))).collect();
+        assert!(!note_said(&mut said, &Ok(0), at(1)), "nothing was gone");
+        let told: Vec<u64> = (1..200).filter(|s| note_said(&mut said, &Ok(2), at(*s))).collect();
         assert_eq!(told, [1, 61, 121, 181]);
-        assert!(!is_news(&mut said, &Err(SetupError::RuleTaken), at(200)));
+        assert!(!note_said(&mut said, &Err(SetupError::RuleTaken), at(200)));
     }
 }

@@ -1,7 +1,6 @@
 //! What is said when others take away what this daemon has made: routing rules, and tables of the
 //! firewall.
 
-use ropewalk_net::setup::SetupError;
 use ropewalk_time::{Duration, Time};
 
 /// The least time between two words about them: somebody may take them away all the time.
@@ -16,7 +15,7 @@ pub(crate) struct RulesLost {
 impl RulesLost {
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
-    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
+    pub(crate) fn say(&mut self, kept: Result<usize, impl Into<anyhow::Error>>, meanwhile: &str, now: Time) {
         if !note_said(&mut self.said, &kept, now) {
             return;
         }
@@ -28,7 +27,7 @@ impl RulesLost {
             ),
             Err(error) => tracing::warn!(
                 "routing rules or routes may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
-                anyhow::Error::from(error)
+                error.into()
             ),
         }
     }
@@ -43,7 +42,7 @@ pub(crate) struct TablesLost {
 impl TablesLost {
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
-    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
+    pub(crate) fn say(&mut self, kept: Result<usize, impl Into<anyhow::Error>>, meanwhile: &str, now: Time) {
         if !note_said(&mut self.said, &kept, now) {
             return;
         }
@@ -54,14 +53,14 @@ impl TablesLost {
             ),
             Err(error) => tracing::warn!(
                 "tables of the firewall may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
-                anyhow::Error::from(error)
+                error.into()
             ),
         }
     }
 }
 
 /// Notes that it is said now. False: there is nothing to say, or it was said of late.
-fn note_said(said: &mut Option<Time>, kept: &Result<usize, SetupError>, now: Time) -> bool {
+fn note_said<E>(said: &mut Option<Time>, kept: &Result<usize, E>, now: Time) -> bool {
     if matches!(kept, Ok(0)) || said.is_some_and(|said| now.since(said) < AGAIN) {
         return false;
     }
@@ -77,9 +76,9 @@ mod tests {
     fn what_is_lost_again_and_again_is_said_once_a_minute() {
         let mut said = None;
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
-        assert!(!note_said(&mut said, &Ok(0), at(1)), "nothing was gone");
-        let told: Vec<u64> = (1..200).filter(|s| note_said(&mut said, &Ok(2), at(*s))).collect();
+        assert!(!note_said(&mut said, &Ok::<_, ()>(0), at(1)), "nothing was gone");
+        let told: Vec<u64> = (1..200).filter(|s| note_said(&mut said, &Ok::<_, ()>(2), at(*s))).collect();
         assert_eq!(told, [1, 61, 121, 181]);
-        assert!(!note_said(&mut said, &Err(SetupError::RuleTaken), at(200)));
+        assert!(!note_said(&mut said, &Err(()), at(200)));
     }
 }

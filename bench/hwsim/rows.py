@@ -66,11 +66,13 @@ def figures(row, report):
     way = [s for s in report["station"] if s["to" if row.scenario == "up.toml" else "from"] == ACCESS_POINT and s["to"] != "*"]
     delivered = max(sum(s["delivered"] for s in way), 1)
     flows = report["flow"]
+    # What never arrives has no gap, and no figure of one.
+    gaps = [f["gap_ms"] for f in flows]
     scale = UDP_IP if flows[0]["kind"] == "udp" else 1
     return {"mbps": scale * sum(f["goodput_mbps"] for f in flows),
             "rate_mbps": sum((s["rate_mbps"] or 0) * s["delivered"] for s in way) / delivered,
             "attempts": sum(s["attempts"] * s["delivered"] for s in way) / delivered,
-            "sent_packets": sum(f["sent_packets"] for f in flows), "gap_ms": max(f["gap_ms"] or 0.0 for f in flows)}
+            "sent_packets": sum(f["sent_packets"] for f in flows), "gap_ms": max(gaps) if None not in gaps else None}
 
 
 def load():
@@ -141,7 +143,7 @@ def main():
     names = a.rows or [*ROWS, NULL]
     if unknown := [n for n in names if n not in ROWS and n != NULL]:
         sys.exit(f"there is no row {unknown[0]}: {', '.join([*ROWS, NULL])} are")
-    rows, made, name, packed = load(), provenance(), None, []
+    rows, made, name, packed, missing = load(), provenance(), None, [], set(names)
     for line in boot(a, [ROWS[n] for n in names if n in ROWS], NULL in names):
         if begun := re.fullmatch(r"row: begin (\S+)", line):
             name, packed = begun[1], []
@@ -151,13 +153,16 @@ def main():
                 os.makedirs(a.out, exist_ok=True)
                 with open(os.path.join(a.out, f"{name}.json"), "w") as f:
                     json.dump(report, f, indent=1)
-            # Of who is with nobody there is no figure.
-            if not report.get("unjoined"):
+            if unjoined := report.get("unjoined"):
+                print(f"{name}: no figure, with no access point: {', '.join(unjoined)}", flush=True)
+            else:
                 rows[name] = row_of(ROWS[name], report, made)
+                missing.discard(name)
                 store(rows)
                 print(f"{name}: {rows[name]['mbps']} Mb/s at {rows[name]['rate_mbps']}, valid: {rows[name]['valid']}", flush=True)
             name = None
         elif null := re.fullmatch(r"row: null (\d+) bit/s", line):
+            missing.discard(NULL)
             rows[NULL] = {"row": NULL, "mbps": f"{int(null[1]) / 1e6:.5g}", **made}
             store(rows)
             print(line, flush=True)
@@ -165,6 +170,8 @@ def main():
             packed.append(line)
         elif line.startswith(("vm:", "qemu")) or a.verbose:
             print(line, flush=True)
+    if missing:
+        sys.exit(f"no figures of {', '.join(sorted(missing))}: what {STORED} has of them, if anything, is older")
 
 
 if __name__ == "__main__":

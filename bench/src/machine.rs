@@ -23,6 +23,8 @@ pub struct Machine {
     pub ropewalk: String,
     /// The version of wireguard-go, or that there is none.
     pub wireguard: String,
+    /// What the bench was called with.
+    pub command: String,
 }
 
 impl Machine {
@@ -30,6 +32,7 @@ impl Machine {
     pub fn now(ropewalk: Option<&Path>, wireguard: Option<&str>) -> Machine {
         let uname = rustix::system::uname();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let words = std::env::args_os().skip(1);
         Machine {
             date: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
             kernel: uname.release().to_string_lossy().into_owned(),
@@ -38,14 +41,22 @@ impl Machine {
             load: load.split_whitespace().next().unwrap_or("unknown").to_owned(),
             ropewalk: ropewalk.map_or("none".to_owned(), version),
             wireguard: wireguard.unwrap_or("none").to_owned(),
+            command: words.fold("bench".to_owned(), |line, word| line + " " + &word.to_string_lossy()),
         }
     }
 
     /// In one line.
     pub fn line(&self) -> String {
         format!(
-            "{} · {} cores of {} · Linux {} · load {} · {} · wireguard-go {}",
-            self.date, self.cores, self.processor, self.kernel, self.load, self.ropewalk, self.wireguard
+            "{} · {} cores of {} · Linux {} · load {} · {} · wireguard-go {} · `{}`",
+            self.date,
+            self.cores,
+            self.processor,
+            self.kernel,
+            self.load,
+            self.ropewalk,
+            self.wireguard,
+            self.command
         )
     }
 }
@@ -78,4 +89,15 @@ fn commit() -> Option<String> {
         .output()
         .ok()?;
     said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_ends_in_the_command() {
+        let machine = Machine { command: "bench run --repeat 3 udp".into(), ..Machine::now(None, None) };
+        assert!(machine.line().ends_with("· `bench run --repeat 3 udp`"), "{}", machine.line());
+    }
 }

@@ -195,17 +195,6 @@ impl Value {
     }
 }
 
-/// Adds to each value what was seen of it, or why nothing was; what was seen, in a line.
-pub(crate) fn push_all<const N: usize>(values: &mut [Value; N], seen: &anyhow::Result<[f64; N]>) -> String {
-    for (at, value) in values.iter_mut().enumerate() {
-        value.push(match seen {
-            Ok(seen) => Sample::of(seen[at]),
-            Err(error) => Sample::none(format!("{error:#}")),
-        });
-    }
-    values.each_ref().map(Value::latest).join(", ")
-}
-
 /// The middle value; the mean of two if there are two.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();

@@ -237,13 +237,21 @@ impl World {
 }
 
 /// Waits until it is so; says whether it is.
-pub(crate) fn eventually(mut so: impl FnMut() -> bool) -> bool {
-    let until = Instant::now() + LONG;
+pub(crate) fn eventually(so: impl FnMut() -> bool) -> bool {
+    lastingly(Duration::ZERO, so)
+}
+
+/// The same, until it was so at every look for so long.
+pub(crate) fn lastingly(stays: Duration, mut so: impl FnMut() -> bool) -> bool {
+    let (until, mut since) = (Instant::now() + LONG, None::<Instant>);
     loop {
-        if so() {
+        let is_so = so();
+        let now = Instant::now();
+        since = is_so.then(|| since.unwrap_or(now));
+        if since.is_some_and(|since| now - since >= stays) {
             return true;
         }
-        if Instant::now() >= until {
+        if now >= until {
             return false;
         }
         std::thread::sleep(Duration::from_millis(50));
@@ -304,4 +312,22 @@ fn route(hub: &Namespace, copy: &Copy, now: &mut BTreeMap<IpAddr, String>) {
 pub(crate) fn collisions(copy: &Copy) -> usize {
     let all: Vec<IpAddr> = copy.clients().flat_map(|(_, client)| client.addresses()).collect();
     all.len() - all.iter().collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_so_for_a_moment_does_not_last() {
+        let mut looks = 0;
+        let stays = Duration::from_secs(1);
+        let begun = Instant::now();
+        assert!(lastingly(stays, || {
+            looks += 1;
+            looks != 3
+        }));
+        assert!(looks > 4 && begun.elapsed() > stays, "{looks} looks");
+        assert!(eventually(|| true));
+    }
 }

@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::crowd::{self, Crowd};
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
-use crate::sample::{Unit, Value, push_all};
+use crate::sample::{Sample, Unit, Value};
 use crate::site::Site;
 use crate::system::Gateway;
 use crate::usage;
@@ -48,7 +48,14 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let mut values = NAMES.map(|(name, unit)| Value::new(name, unit));
     for _ in 0..bench.plan.repeats(REPEATS) {
         bench.progress.begin("crowd");
-        bench.progress.end(&push_all(&mut values, &one_gateway(bench)));
+        let seen = one_gateway(bench);
+        for (at, value) in values.iter_mut().enumerate() {
+            value.push(match &seen {
+                Ok(seen) => Sample::of(seen[at]),
+                Err(error) => Sample::none(format!("{error:#}")),
+            });
+        }
+        bench.progress.end(&values.each_ref().map(Value::latest).join(", "));
     }
     let clients = clients(&bench.plan);
     // In a hurry there are fewer, and less is to be taken.

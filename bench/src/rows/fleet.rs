@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use super::Outcome;
 use crate::bench::Bench;
 use crate::fleet::numbers::Numbers;
-use crate::fleet::world::{Client, LONG, World, collisions, eventually};
+use crate::fleet::world::{Client, LONG, World, collisions, eventually, lastingly};
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value};
@@ -16,6 +16,8 @@ use crate::sample::{Sample, Unit, Value};
 const REPEATS: u32 = 3;
 /// How long a part is gone: longer than a gateway's lease.
 const GONE: Duration = Duration::from_secs(7);
+/// How long all has to stay as it should be: who starts anew is out for a moment, too.
+const STAYS: Duration = Duration::from_secs(5);
 /// When a part goes after a step began, ms: one after the other.
 const AFTER_MS: [u64; 5] = [0, 10, 30, 80, 200];
 
@@ -127,9 +129,10 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         "Two gateways, an etcd of three nodes by TLS, clients and a server in namespaces. At each step a part is killed (the \
          gateway's link to etcd: cut off) {AFTER_MS:?} ms later in turn, for {} s. Steps: *claim*: two devices show one token at once, and a \
          third its own; *serving*: a connection goes on; *drain*, *revoke*: the command begins; *restore*: all nodes of etcd get \
-         what they had before the last invite. A minute after the part is back at the latest each client is in, or out, as it should be. \
+         what they had before the last invite. A minute after the part is back at the latest each client is in, or out, as it should be, and stays so for {} s. \
          A connection counts unless its client was killed or revoked. A connection's longest stall counts all but those.",
-        GONE.as_secs()
+        GONE.as_secs(),
+        STAYS.as_secs()
     );
     Ok(Outcome { method, cases: vec![Case { name, values: values.into(), figures }] })
 }
@@ -214,7 +217,7 @@ fn begin(
 fn judge(world: &World, clients: &mut [Client], flow: Option<Numbers>, step: Step) -> Result<Seen> {
     let wanted = if step == Step::Revoke { 0 } else { clients.len().min(2) };
     let mut insides = Vec::new();
-    let is_right = eventually(|| {
+    let is_right = lastingly(STAYS, || {
         insides = clients.iter_mut().map(|client| world.inside(client)).collect();
         insides.iter().flatten().count() == wanted && (step != Step::Claim || insides[2].is_some())
     });
@@ -223,8 +226,8 @@ fn judge(world: &World, clients: &mut [Client], flow: Option<Numbers>, step: Ste
     let mut seen = Seen {
         colliding: collisions(&world.copy()?) + is_in.len() - different.len(),
         double_spent: usize::from(step == Step::Claim && insides[..2].iter().all(Option::is_some)),
-        revoked_in: if step == Step::Revoke { is_in.len() } else { 0 },
-        out: usize::from(!is_right && is_in.len() < wanted),
+        revoked_in: if step == Step::Revoke && !is_right { is_in.len().max(1) } else { 0 },
+        out: usize::from(!is_right && wanted > 0 && is_in.len() <= wanted),
         ..Seen::default()
     };
     if let Some(flow) = flow.filter(|_| step != Step::Revoke) {

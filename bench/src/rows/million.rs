@@ -16,7 +16,7 @@ use crate::bench::Bench;
 use crate::fleet::etcd::Cluster;
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
-use crate::sample::{Unit, Value, push_all};
+use crate::sample::{Sample, Unit, Value};
 use crate::usage;
 
 /// Lines that fill the store beside each other.
@@ -57,7 +57,10 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let count = bench.plan.pick(1_000_000, 20_000);
     let mut values = NAMES.map(|(name, unit)| Value::new(name, unit));
     bench.progress.begin("million");
-    bench.progress.end(&push_all(&mut values, &one_store(count)));
+    for (value, seen) in values.iter_mut().zip(one_store(count)?) {
+        value.push(Sample::of(seen));
+    }
+    bench.progress.end(&values.each_ref().map(Value::latest).join(", "));
     let figures = vec![
         Figure::new("start", Unit::Ms, values[3].figure, [], Goal::none()),
         Figure::new("memory", Unit::MiB, values[4].figure, [], Goal::none()),

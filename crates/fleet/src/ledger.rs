@@ -53,6 +53,11 @@ pub enum LedgerError {
     /// No gateway of the fleet is there to be named.
     #[error("no gateway of this fleet runs: start one, or name an address with --endpoint HOST:PORT")]
     NoGateway,
+    /// No gateway has ever begun there.
+    #[error(
+        "the store has no fleet of this prefix: start its first gateway, or mend the end of --store etcd://HOST:PORT/PREFIX"
+    )]
+    NoFleet,
     /// The store itself.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -460,10 +465,13 @@ impl Ledger {
         Ok(None)
     }
 
-    /// A client is not served here any more: what was written at `revision` goes, unless another
-    /// has written since.
-    pub(crate) async fn serve_no_more(&mut self, client: &str, revision: i64) -> Result<(), StoreError> {
-        let key = self.keys.serving(client);
-        self.caller.txn(&[Compare::At(key.clone(), revision)], &[Op::Delete(key)], &[]).await.map(drop)
+    /// Clients are not served here any more: what was written of each at its revision goes, of all
+    /// or, where another gateway has written since, of none. Says whether that was so.
+    pub(crate) async fn serve_no_more(&mut self, who: &[(String, i64)]) -> Result<bool, StoreError> {
+        let key = |client: &str| self.keys.serving(client);
+        let when: Vec<Compare> =
+            who.iter().map(|(client, revision)| Compare::At(key(client), *revision)).collect();
+        let then: Vec<Op> = who.iter().map(|(client, _)| Op::Delete(key(client))).collect();
+        Ok(self.caller.txn(&when, &then, &[]).await?.succeeded)
     }
 }

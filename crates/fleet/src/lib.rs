@@ -31,7 +31,7 @@ pub use member::{
 };
 pub use overview::Standing;
 pub use quota::{Account, Metered, Period, Quota, today};
-pub use record::{ClientRecord, GatewayRecord, Serving, Usage};
+pub use record::{ClientRecord, GatewayRecord, Serving, Usage, is_name};
 pub use runs::Runs;
 
 /// Does one thing with the store, for commands: on this thread, until it is done.

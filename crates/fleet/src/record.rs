@@ -220,8 +220,8 @@ impl Keys {
     }
 }
 
-/// Whether a text can name a client or a gateway.
-pub(crate) fn is_name(name: &str) -> bool {
+/// Whether a text can name a client, a group of them, or a gateway.
+pub fn is_name(name: &str) -> bool {
     let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     (1..=64).contains(&name.len()) && name.bytes().all(letter)
 }

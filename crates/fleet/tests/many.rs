@@ -82,6 +82,8 @@ fn a_gateway_knows_all_of_many_pages_and_gives_out_what_is_free() {
     let (_, taken) = client(5);
     let another = ClientRecord { invite: bytes(90_000), key: Some(key(90_000)), ..taken };
     assert!(!import(&cluster, &[("another".into(), another)]), "its address is another's");
+    let longer = [client(0), client(90_001)];
+    assert!(!import(&cluster, &longer), "the first is there, and the other is not");
 
     let (a, told) = join(&cluster, "a");
     assert_eq!(a.read(|copy| copy.clients().count()), clients.len());
@@ -95,6 +97,31 @@ fn a_gateway_knows_all_of_many_pages_and_gives_out_what_is_free() {
     assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(key(7))));
     invite(&cluster, 100_001);
     assert_eq!(come(&a, 100_001), address(7), "it is free again");
+}
+
+#[test]
+fn many_who_leave_take_their_records_along_and_nobody_elses() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let all = 0..250;
+    let clients: Vec<(String, ClientRecord)> = all.clone().map(client).collect();
+    assert!(import(&cluster, &clients));
+    let ((a, told), (b, _)) = (join(&cluster, "a"), join(&cluster, "b"));
+    let served = |by: &str| {
+        a.read(|copy| {
+            let is_by = |(name, _): &(&str, _)| copy.serving(name).is_some_and(|s| s.gateway == by);
+            copy.clients().filter(is_by).count()
+        })
+    };
+    all.clone().for_each(|n| a.came(&key(n)));
+    eventually("all are here", || served("a") == 250);
+    b.came(&key(7));
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Elsewhere(key(7))));
+    all.for_each(|n| a.went(&key(n)));
+    a.came(&key(3));
+    eventually("they left but one", || (served("a"), served("b")) == (1, 1));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! this machine's firewall and rules of routing.
 //!
 //! Whoever flushes the firewall (`nft flush ruleset`, a restart of nftables.service) takes the
-//! tables of all programs along. The kernel tells of it at once; and each second it is looked.
+//! tables of all programs along. The kernel tells of it at once; and each second it is looked where
+//! it does not, as of rules.
 
 use crate::daemon::Lost;
 use anyhow::Context;
@@ -63,8 +64,8 @@ pub(crate) fn with<T>(journal: &SharedJournal, work: impl FnOnce(&mut Journal) -
 pub(crate) struct Kept {
     /// A gateway's device, whose clients are held back by rules of routing.
     pub device: Option<String>,
-    /// What happens while rules of routing are gone.
-    pub without_rules: &'static str,
+    /// What happens while rules of routing are gone; none: others look after them.
+    pub without_rules: Option<&'static str>,
     /// What happens while tables of the firewall are.
     pub without_tables: &'static str,
 }
@@ -79,20 +80,25 @@ pub(crate) fn keep(journal: &SharedJournal, kept: Kept) -> anyhow::Result<()> {
 fn work(journal: &SharedJournal, kept: &Kept) {
     let mut events = TableEvents::new();
     let (mut rules, mut tables) = (Lost::rules(), Lost::tables());
+    // The first look is soon: what was taken away before this listened was not heard.
+    let mut until = Some(LOOK);
     loop {
-        events.wait();
+        events.wait(until);
         let (held, back) = match &mut *lock(journal) {
             Some(journal) => {
-                let held = match &kept.device {
-                    Some(device) => keep_held_back(journal, device),
-                    None => keep_rules(journal),
+                let held = match (kept.without_rules, &kept.device) {
+                    (None, _) => Ok(0),
+                    (_, Some(device)) => keep_held_back(journal, device),
+                    (_, None) => keep_rules(journal),
                 };
                 (held, keep_tables(journal))
             }
             // The daemon is stopping.
             None => return,
         };
-        rules.say(held, kept.without_rules, clock::now());
+        let waits_for_event = kept.without_rules.is_none() && back.is_ok();
+        until = if waits_for_event { None } else { Some(LOOK) };
+        rules.say(held, kept.without_rules.unwrap_or_default(), clock::now());
         tables.say(back, kept.without_tables, clock::now());
         std::thread::sleep(PAUSE);
     }
@@ -115,17 +121,17 @@ impl TableEvents {
         TableEvents(watch.ok())
     }
 
-    /// Until a table may be gone, or it is time to look.
-    fn wait(&mut self) {
-        let until = Instant::now() + LOOK;
+    /// Until a table may be gone, or this time is over; without an end only where the kernel tells.
+    fn wait(&mut self, limit: Option<Duration>) {
+        let until = limit.map(|limit| Instant::now() + limit);
         let mut events = Events::new(1);
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
                 return;
             }
-            let Some((watch, poller)) = &mut self.0 else { return std::thread::sleep(left) };
-            let outcome = poller.wait(&mut events, Some(left)).and_then(|()| watch.take_events());
+            let Some((watch, poller)) = &mut self.0 else { return std::thread::sleep(left.unwrap_or(LOOK)) };
+            let outcome = poller.wait(&mut events, left).and_then(|()| watch.take_events());
             match outcome {
                 Ok(false) => {}
                 Ok(true) => return,

@@ -442,6 +442,12 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
     second.wait(LONG).unwrap();
     assert_eq!(world.alive(), ["g1"]);
 
+    // Where no fleet ever was, an endpoint would not help.
+    let mut elsewhere = world.store();
+    elsewhere[1] = "etcd://10.5.0.1:2379/elsewhere";
+    let said = world.hub.exec(BINARY, ["invite", "eve"].iter().chain(&elsewhere)).unwrap_err().to_string();
+    assert!(said.contains("status: 2") && said.contains("no fleet of this prefix"), "{said}");
+
     // Of a gateway that does not run the state directory is not what counts.
     gateways[0].take().unwrap().stop();
     let g1 = world.states.of("g1");

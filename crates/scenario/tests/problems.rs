@@ -179,6 +179,17 @@ fn impossible_settings() {
             "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, on, off, spells, packet, deadline",
         ),
         (
+            with(&[(
+                "kind = \"tcp\"",
+                "kind = \"udp\"\nrate = \"1Mbit/s\"\non = \"1ns\"\noff = \"0s\"\nspells = \"exponential\"",
+            )]),
+            "s.toml:31: flow.down-sta1.on: `on` and `off` together are 1.2µs at least, a 10000th of the time between packets",
+        ),
+        (
+            with(&[("kind = \"tcp\"", "kind = \"udp\"\npacket = \"100B\"\nrate = \"900Gbit/s\"")]),
+            "s.toml:31: flow.down-sta1.rate: packets would come closer than a nanosecond; write less, or make them longer",
+        ),
+        (
             with(&[("kind = \"tcp\"", "kind = \"tcp\"\ncongestion = \"olia\"")]),
             "s.toml:30: flow.down-sta1.congestion: this couples subflows of MPTCP; take cubic, newreno, highspeed or tidal",
         ),

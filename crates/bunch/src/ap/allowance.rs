@@ -29,9 +29,11 @@ impl Allowance {
     }
 
     /// Whether a packet of so many bytes may be held beside what is: bytes, and packets.
-    pub(super) fn has_room(&self, held: (usize, usize), packet: usize) -> bool {
-        let all = (held.0 + packet) as u64 + AROUND * (held.1 as u64 + 1);
-        self.left.is_none_or(|left| all <= left)
+    pub(super) fn has_room(&self, held: impl FnOnce() -> (usize, usize), packet: usize) -> bool {
+        self.left.is_none_or(|left| {
+            let (bytes, packets) = held();
+            (bytes + packet) as u64 + AROUND * (packets as u64 + 1) <= left
+        })
     }
 
     /// A message of so many bytes was written for a neighbour.

@@ -29,7 +29,7 @@ impl Ap {
 
     /// Whether a packet of so many bytes could be brought, too: the own home's always.
     pub(super) fn may_be_brought(&self, i: usize, bytes: usize) -> bool {
-        self.sessions[i].home || self.allowance.has_room(sum(self.of_others(None)), bytes)
+        self.sessions[i].home || self.allowance.has_room(|| sum(self.of_others(None)), bytes)
     }
 }
 

@@ -36,8 +36,8 @@ pub(super) struct Served {
     all: BTreeMap<String, Mine>,
     fresh: BTreeSet<String>,
     again: BTreeSet<String>,
-    /// No longer served here, by the revisions that said so.
-    left: Vec<(String, i64)>,
+    /// No longer served here, with the last revision that said they were.
+    left: BTreeMap<String, i64>,
 }
 
 impl Served {
@@ -55,7 +55,7 @@ impl Served {
         self.fresh.remove(&name);
         self.again.remove(&name);
         if let Some(Mine { written: Written::At(revision), .. }) = self.all.remove(&name) {
-            self.left.push((name.clone(), revision));
+            self.left.insert(name.clone(), revision);
         }
         Some(name)
     }
@@ -87,7 +87,8 @@ impl Served {
         match written {
             Written::Fresh => drop(self.fresh.insert(name.to_owned())),
             Written::Again => drop(self.again.insert(name.to_owned())),
-            Written::At(_) => {}
+            // What was written before is written over.
+            Written::At(_) => drop(self.left.remove(name)),
         }
     }
 
@@ -97,7 +98,7 @@ impl Served {
         match self.all.get(name).map(Mine::written) {
             Some(written) if written == was => self.mark(name, Written::At(revision)),
             Some(_) => {}
-            None => self.left.push((name.to_owned(), revision)),
+            None => drop(self.left.insert(name.to_owned(), revision)),
         }
     }
 
@@ -132,14 +133,19 @@ impl Served {
         of.iter().take(most).filter_map(one).collect()
     }
 
-    /// One who left, and whose record is to go.
-    pub(super) fn next_left(&mut self) -> Option<(String, i64)> {
-        self.left.pop()
+    /// Some who left, and whose records are to go.
+    pub(super) fn left(&self, most: usize) -> Vec<(String, i64)> {
+        self.left.iter().take(most).map(|(name, revision)| (name.clone(), *revision)).collect()
     }
 
-    /// Its record could not be taken away.
-    pub(super) fn left_later(&mut self, entry: (String, i64)) {
-        self.left.push(entry);
+    /// Their records are gone, or another gateway's. Says whether there are more who left.
+    pub(super) fn let_go(&mut self, some: &[(String, i64)]) -> bool {
+        for (name, revision) in some {
+            if self.left.get(name) == Some(revision) {
+                self.left.remove(name);
+            }
+        }
+        !self.left.is_empty()
     }
 }
 
@@ -188,9 +194,21 @@ mod tests {
         assert_eq!(served.went(&key(2), Some("another")).as_deref(), Some("b"));
         assert_eq!(served.went(&key(1), Some("a")), None);
         served.note("b", Written::Fresh, 6);
-        assert_eq!(served.next_left(), Some(("b".into(), 6)));
-        served.left_later(("b".into(), 6));
-        let all: Vec<_> = std::iter::from_fn(|| served.next_left()).map(|(name, _)| name).collect();
-        assert!(all == ["b", "a"] && names(served.fresh(9)) == "c" && served.len() == 1);
+        assert_eq!(served.left(9), [("a".into(), 5), ("b".into(), 6)]);
+        assert!(served.let_go(&[("b".into(), 5), ("a".into(), 5)]), "b's record is a newer one");
+        assert!(served.left(9) == [("b".into(), 6)] && names(served.fresh(9)) == "c" && served.len() == 1);
+    }
+
+    #[test]
+    fn who_comes_and_goes_while_the_store_is_gone_leaves_one_record_behind() {
+        let mut served = served();
+        for revision in 5..100 {
+            served.note("a", Written::Fresh, revision);
+            served.went(&key(1), Some("a"));
+            served.came("a".into(), key(1), Vec::new());
+        }
+        assert_eq!(served.left(9), [("a".into(), 99)]);
+        served.note("a", Written::Fresh, 100);
+        assert!(served.left(9).is_empty(), "it is served here: nothing is to go");
     }
 }

@@ -163,11 +163,13 @@ impl State {
         refusal
     }
 
-    pub(super) fn refuse(&mut self, device: PublicKey, refusal: Refusal) {
-        if self.refused.len() >= REFUSALS {
+    /// Outsiders, who may be many, leave room for those who show something that is known.
+    pub(super) fn refuse(&mut self, device: PublicKey, refusal: Refusal, is_known: bool) {
+        let room = if is_known { REFUSALS } else { REFUSALS / 2 };
+        if self.refused.len() >= room {
             self.refused.retain(|_, (_, at)| at.elapsed() < REMEMBERED);
         }
-        if self.refused.len() < REFUSALS {
+        if self.refused.len() < room {
             self.refused.insert(device, (refusal, Instant::now()));
         }
     }
@@ -190,9 +192,13 @@ mod tests {
         for n in 0..2000 {
             let invite = InviteId(key(n).0[..16].try_into().unwrap());
             state.ask(&key(n), (invite, &InviteSecret([0; 16])));
-            state.refuse(key(n), Refusal::UnknownInvite);
+            state.refuse(key(n), Refusal::UnknownInvite, false);
         }
-        assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS));
+        assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS / 2));
+        state.refuse(key(3000), Refusal::TokenInUse, true);
+        assert_eq!(state.refusal(&key(3000)), Some(Refusal::TokenInUse), "a flood hides no answer");
+        (4000..6000).for_each(|n| state.refuse(key(n), Refusal::TokenInUse, true));
+        assert_eq!(state.refused.len(), REFUSALS);
         assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
         assert_eq!(state.refusal(&key(5)), None, "told once");
     }

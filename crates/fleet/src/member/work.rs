@@ -2,6 +2,7 @@
 
 use super::served::Written;
 use super::{Evict, Shared};
+use crate::etcd::StoreError;
 use crate::ledger::Ledger;
 use crate::quota::{Metered, today};
 use crate::record::Serving;
@@ -28,7 +29,7 @@ pub(super) async fn work(shared: Arc<Shared>) {
         if lease != 0 {
             let _ = serving(&shared, &mut ledger, lease).await;
         }
-        leaving(&shared, &mut ledger).await;
+        let _ = leaving(&shared, &mut ledger).await;
         if Instant::now() >= usage_due && shared.lease() != 0 {
             write_usage(&shared, &mut ledger).await;
             usage_due = Instant::now() + USAGE;
@@ -37,7 +38,7 @@ pub(super) async fn work(shared: Arc<Shared>) {
 }
 
 /// Tells who is served here.
-async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger, lease: i64) -> Result<(), crate::StoreError> {
+async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger, lease: i64) -> Result<(), StoreError> {
     let records = |some: Vec<(String, Vec<IpAddr>)>| -> Vec<(String, Serving)> {
         let one = |(name, inside)| (name, Serving { gateway: shared.name.clone(), inside });
         some.into_iter().map(one).collect()
@@ -86,16 +87,28 @@ fn note(shared: &Arc<Shared>, all: &[(String, Serving)], was: Written, revision:
     all.iter().for_each(|(name, _)| state.served.note(name, was, revision));
 }
 
-async fn leaving(shared: &Arc<Shared>, ledger: &mut Ledger) {
-    loop {
-        let next = shared.state().served.next_left();
-        let Some((name, revision)) = next else { return };
-        // Without the store, the lease ends it.
-        if ledger.serve_no_more(&name, revision).await.is_err() {
-            shared.state().served.left_later((name, revision));
-            return;
+/// Takes away what was written of some who left. Without the store, the lease ends it.
+async fn leaving(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<(), StoreError> {
+    let mut left = {
+        let mut state = shared.state();
+        let newest = |name: &str| state.copy.server_of(name).map_or(0, |(_, revision)| revision);
+        let is_over = |(name, revision): &(String, i64)| newest(name) > *revision;
+        let (over, left): (Vec<_>, Vec<_>) = state.served.left(BATCH).into_iter().partition(is_over);
+        state.served.let_go(&over);
+        left
+    };
+    if !left.is_empty() && !ledger.serve_no_more(&left).await? {
+        // Another gateway serves one of them, and it is not known here yet.
+        left.truncate(SINGLES);
+        for one in &left {
+            ledger.serve_no_more(std::slice::from_ref(one)).await?;
         }
     }
+    if shared.state().served.let_go(&left) {
+        // After what else there is to do.
+        shared.work.notify_one();
+    }
+    Ok(())
 }
 
 /// Writes what was used. Totals are written, so that writing twice counts once.

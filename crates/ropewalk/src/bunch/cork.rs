@@ -40,7 +40,7 @@ impl Cork {
         self.bytes.len()
     }
 
-    /// Whether it asks how much is on the way.
+    /// Whether bytes wait for more.
     pub(super) fn waits(&self) -> bool {
         self.waits
     }
@@ -50,12 +50,15 @@ impl Cork {
         self.due
     }
 
-    /// Adds to the stream, while so many bytes are on the way.
-    pub(super) fn push(&mut self, bytes: &[u8], on_the_way: u64, now: Time) {
+    /// Adds to the stream. Where it matters, `on_the_way` is asked how many bytes that are.
+    pub(super) fn push(&mut self, bytes: &[u8], on_the_way: impl FnOnce() -> u64, now: Time) {
         self.bytes.extend_from_slice(bytes);
+        if self.due.is_some_and(|due| due <= now) {
+            return;
+        }
         let wait = if !self.waits || self.bytes.len() >= FULL {
             Duration::ZERO
-        } else if on_the_way >= MUCH {
+        } else if on_the_way() >= MUCH {
             BUSY
         } else if self.bytes.len() < LITTLE {
             IDLE
@@ -66,23 +69,32 @@ impl Cork {
         self.due = Some(self.due.map_or(at, |old| old.min(at)));
     }
 
-    /// The payloads of records that are due. What does not fill one waits on behind full ones.
-    pub(super) fn take_due(&mut self, on_the_way: u64, now: Time) -> Vec<Vec<u8>> {
+    /// Seals the payloads of records that are due. What does not fill one waits on behind full ones.
+    pub(super) fn take_due<E>(
+        &mut self,
+        on_the_way: impl FnOnce() -> u64,
+        now: Time,
+        seal: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.due.is_none_or(|due| now < due) {
-            return Vec::new();
+            return Ok(());
         }
         let rest = self.bytes.len() % FULL;
-        let is_on = self.waits && rest > 0 && rest < self.bytes.len() && on_the_way >= MUCH;
-        let tail = if is_on { self.bytes.split_off(self.bytes.len() - rest) } else { Vec::new() };
-        let all = self.take_all();
-        (self.bytes, self.due) = (tail, is_on.then_some(now + BUSY));
-        all
+        let is_on = self.waits && rest > 0 && rest < self.bytes.len() && on_the_way() >= MUCH;
+        self.due = is_on.then_some(now + BUSY);
+        self.take(self.bytes.len() - if is_on { rest } else { 0 }, seal)
     }
 
-    /// The payloads of records with all of it.
-    pub(super) fn take_all(&mut self) -> Vec<Vec<u8>> {
+    /// Seals all of it.
+    pub(super) fn take_all<E>(&mut self, seal: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.due = None;
-        std::mem::take(&mut self.bytes).chunks(FULL).map(<[u8]>::to_vec).collect()
+        self.take(self.bytes.len(), seal)
+    }
+
+    fn take<E>(&mut self, count: usize, seal: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let outcome = self.bytes[..count].chunks(FULL).try_for_each(seal);
+        self.bytes.drain(..count);
+        outcome
     }
 }
 
@@ -90,18 +102,35 @@ impl Cork {
 mod tests {
     use super::*;
 
+    type Seal<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), ()>;
+
+    /// The payloads that this seals.
+    fn sealed(take: impl FnOnce(Seal<'_>) -> Result<(), ()>) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        take(&mut |payload| {
+            all.push(payload.to_vec());
+            Ok(())
+        })
+        .unwrap();
+        all
+    }
+
+    fn due(cork: &mut Cork, on_the_way: u64, now: Time) -> Vec<Vec<u8>> {
+        sealed(|seal| cork.take_due(|| on_the_way, now, seal))
+    }
+
     /// A message of an elided packet of 1350 bytes each so often, on an uplink that has so much to
     /// send; lengths of the records of two seconds.
     fn records(every: Duration, on_the_way: u64) -> Vec<usize> {
         let (mut cork, mut all, mut next) = (Cork::new(true), Vec::new(), Time::ZERO);
         for now in (0..2_000).map(Time::from_millis) {
             while next <= now {
-                cork.push(&[1; 1360], on_the_way, now);
+                cork.push(&[1; 1360], || on_the_way, now);
                 next += every;
             }
-            all.extend(cork.take_due(on_the_way, now).iter().map(Vec::len));
+            all.extend(due(&mut cork, on_the_way, now).iter().map(Vec::len));
         }
-        all.extend(cork.take_all().iter().map(Vec::len));
+        all.extend(sealed(|seal| cork.take_all(seal)).iter().map(Vec::len));
         all
     }
 
@@ -126,19 +155,20 @@ mod tests {
     fn what_waits_is_due_in_time_and_a_wide_way_out_waits_for_nothing() {
         let t = Time::from_millis;
         let mut cork = Cork::new(true);
-        cork.push(&[1; 30], 0, t(0));
-        assert_eq!((cork.due(), cork.take_due(0, t(4)).len()), (Some(t(5)), 0), "a report");
-        assert_eq!(cork.take_due(0, t(5)), [vec![1; 30]]);
+        cork.push(&[1; 30], || 0, t(0));
+        assert_eq!((cork.due(), due(&mut cork, 0, t(4)).len()), (Some(t(5)), 0), "a report");
+        assert_eq!(due(&mut cork, 0, t(5)), [vec![1; 30]]);
         assert_eq!((cork.len(), cork.due()), (0, None));
         // The tail of a full record is not forgotten.
-        cork.push(&[2; FULL + 9], 10_000, t(6));
-        assert_eq!(cork.take_due(10_000, t(6)).len(), 1);
+        cork.push(&[2; FULL + 9], || unreachable!("a full record waits for nothing"), t(6));
+        cork.push(&[], || unreachable!("it is due"), t(6));
+        assert_eq!(due(&mut cork, 10_000, t(6)).len(), 1);
         assert_eq!((cork.len(), cork.due()), (9, Some(t(26))));
-        cork.push(&[3; 2], 10_000, t(7));
+        cork.push(&[3; 2], || 10_000, t(7));
         assert_eq!(cork.due(), Some(t(26)), "no later for what follows");
-        assert_eq!(cork.take_all(), [[vec![2; 9], vec![3; 2]].concat()]);
+        assert_eq!(sealed(|seal| cork.take_all(seal)), [[vec![2; 9], vec![3; 2]].concat()]);
         let mut wide = Cork::new(false);
-        wide.push(&[4; FULL + 9], 10_000, t(8));
-        assert_eq!(wide.take_due(10_000, t(8)).iter().map(Vec::len).collect::<Vec<_>>(), [FULL, 9]);
+        wide.push(&[4; FULL + 9], || unreachable!("it does not ask"), t(8));
+        assert_eq!(due(&mut wide, 10_000, t(8)).iter().map(Vec::len).collect::<Vec<_>>(), [FULL, 9]);
     }
 }

@@ -10,7 +10,7 @@ use ropewalk_session::{
     Accept, CipherSet, ClientHello, Endpoint, Extensions, Host, Index, Initiator, MessageType, Outcome,
     RESPONSE_MAX, SessionKeys, StaticKey, Token,
 };
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -117,9 +117,37 @@ fn frame(stream: &mut TcpStream, frames: &mut Frames) -> anyhow::Result<Vec<u8>>
             return Ok(body);
         }
         let mut part = [0; 512];
-        match stream.read(&mut part).context("it does not answer")? {
+        let read = match stream.read(&mut part) {
+            // With a timeout a signal ends the wait even if nobody handles it (signal(7)).
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            outcome => outcome.context("it does not answer")?,
+        };
+        match read {
             0 => anyhow::bail!("it has closed the connection: is the token that of this gateway?"),
             n => frames.push(&part[..n]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::process::Command;
+
+    /// `nft` is one, where the firewall is put back.
+    #[test]
+    fn a_child_that_ends_does_not_end_the_wait() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut far = listener.accept().unwrap().0;
+        let waits = std::thread::spawn(move || frame(&mut stream, &mut Frames::default()));
+        // Which thread a signal wakes is the kernel's choice, so there are several.
+        for _ in 0..40 {
+            Command::new("true").status().unwrap();
+        }
+        far.write_all(&framed(b"an answer")).unwrap();
+        assert_eq!(waits.join().unwrap().unwrap(), b"an answer");
     }
 }

@@ -209,7 +209,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
     privileges::drop_all_but_network()?;
-    let without_rules = "what contributors bring goes nowhere";
+    let without_rules = Some("what contributors bring goes nowhere");
     let without_tables = "what contributors bring leaves untranslated, and their homes are open";
     firewall::keep(journal, Kept { device: None, without_rules, without_tables })?;
     let clients = SharedClients::open(dir, pool)?;
@@ -301,8 +301,8 @@ fn help(
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = with(journal, |journal| take_in(&args, journal))??;
     privileges::drop_all_but_network()?;
-    let without_rules = "a home's connections go as if nobody were here";
-    firewall::keep(journal, Kept { device: None, without_rules, without_tables: without_rules })?;
+    let without_tables = "a home's connections go as if nobody were here";
+    firewall::keep(journal, Kept { device: None, without_rules: Some(without_tables), without_tables })?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;

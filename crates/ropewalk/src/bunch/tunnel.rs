@@ -45,12 +45,8 @@ impl Tunnel {
 
     /// Bytes that may be written now.
     pub(super) fn room(&self) -> u64 {
-        self.buffer.saturating_sub(self.on_the_way() + self.plain.len() as u64)
-    }
-
-    /// Bytes that are sealed and not acknowledged.
-    fn on_the_way(&self) -> u64 {
-        stream::unacknowledged(&self.stream).unwrap_or(self.buffer) + self.out.len() as u64
+        let on_the_way = on_the_way(&self.stream, self.buffer, self.out.len());
+        self.buffer.saturating_sub(on_the_way + self.plain.len() as u64)
     }
 
     /// When it wants to be flushed.
@@ -65,8 +61,7 @@ impl Tunnel {
 
     /// Adds to the stream of messages.
     pub(super) fn write(&mut self, bytes: &[u8], now: Time) {
-        let on_the_way = if self.plain.waits() { self.on_the_way() } else { 0 };
-        self.plain.push(bytes, on_the_way, now);
+        self.plain.push(bytes, || on_the_way(&self.stream, self.buffer, self.out.len()), now);
     }
 
     /// Sends a packet on its ordinary way, behind what was written. False: there is no room, and it
@@ -87,21 +82,14 @@ impl Tunnel {
     }
 
     fn seal_stream(&mut self) -> Result<(), Broken> {
-        let all = self.plain.take_all();
-        self.seal(all)
-    }
-
-    fn seal(&mut self, payloads: Vec<Vec<u8>>) -> Result<(), Broken> {
-        let (records, out) = (&mut self.records, &mut self.out);
-        payloads.iter().try_for_each(|payload| records.seal(Channel::Stream, payload, out))
+        self.plain.take_all(|payload| self.records.seal(Channel::Stream, payload, &mut self.out))
     }
 
     /// Writes what is due.
     pub(super) fn flush(&mut self, now: Time) -> Result<(), Broken> {
-        if self.plain.due().is_some_and(|at| at <= now) {
-            let due = self.plain.take_due(self.on_the_way(), now);
-            self.seal(due)?;
-        }
+        let sealed = self.out.len();
+        let seal = |payload: &[u8]| self.records.seal(Channel::Stream, payload, &mut self.out);
+        self.plain.take_due(|| on_the_way(&self.stream, self.buffer, sealed), now, seal)?;
         let mut done = 0;
         while done < self.out.len() {
             match self.stream.write(&self.out[done..]) {
@@ -158,6 +146,12 @@ impl Tunnel {
         let _ = self.seal_stream();
         let _ = self.flush(now);
     }
+}
+
+/// Bytes that are sealed and not acknowledged, `sealed` of which the kernel has not taken; where it
+/// does not say, as many as may be.
+fn on_the_way(stream: &TcpStream, buffer: u64, sealed: usize) -> u64 {
+    stream::unacknowledged(stream).unwrap_or(buffer) + sealed as u64
 }
 
 impl AsFd for Tunnel {

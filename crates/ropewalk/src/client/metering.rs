@@ -21,6 +21,9 @@ impl Client {
         let left = self.meter.settle(&uses, now);
         let metered = self.uplinks.iter_mut().filter(|w| w.settings.allowance().is_some());
         for (uplink, Left { bytes, .. }) in metered.zip(left) {
+            if bytes > 0 {
+                self.meter.note_used_up(&uplink.name.interface, false);
+            }
             if uplink.allowance() != Some(bytes) {
                 uplink.set(running, uplink.settings, bytes);
             }
@@ -34,7 +37,7 @@ impl Client {
             return;
         };
         let Some(cap) = uplink.settings.allowance() else { return };
-        if self.meter.is_news(&uplink.name.interface) {
+        if self.meter.note_used_up(&uplink.name.interface, true) {
             let reset_day = cap.reset_day;
             running.history.note(now, What::Exhausted { name: uplink.name.to_string() });
             tracing::warn!(path = %uplink.name, reset_day, "the path's allowance is used up; it rests until its day comes");

@@ -8,7 +8,6 @@ mod paths;
 mod queue;
 mod resolver;
 mod settings;
-mod tables;
 mod targets;
 mod uplinks;
 
@@ -36,7 +35,6 @@ use ropewalk_net::{clock, service};
 use ropewalk_session::{Accept, Endpoint};
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
-use tables::Tables;
 
 /// Routes often change many at a time; they are looked at once.
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
@@ -102,7 +100,6 @@ pub(crate) struct Client {
     /// Routes have changed and are to be looked at then.
     routes_due: Time,
     rules_lost: Lost,
-    tables: Tables,
     started: Time,
     connected: bool,
 }
@@ -127,7 +124,6 @@ impl Client {
             hooks,
             routes_due: Time::NEVER,
             rules_lost: Lost::rules(),
-            tables: Tables::new(),
             started,
             connected: false,
         }
@@ -136,7 +132,6 @@ impl Client {
     /// The first look at the interfaces. Fails if everything that was asked for is impossible.
     pub(crate) fn start(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         running.watch_news(&self.follower)?;
-        self.tables.follow(running)?;
         self.look_at_links(running, now);
         if self.uplinks.is_empty() {
             tracing::warn!("no network interface of this machine can carry a path yet; waiting for one");
@@ -389,7 +384,6 @@ impl Role for Client {
         if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
-        self.tables.on_events(now);
         Ok(())
     }
 
@@ -406,7 +400,6 @@ impl Role for Client {
             self.uplinks.iter_mut().for_each(|w| w.retarget(now));
             self.keep_routes(now);
         }
-        self.tables.on_timer(&self.network, now);
         if now >= self.meter.due() {
             self.settle(running, now);
         }
@@ -453,7 +446,6 @@ impl Role for Client {
     fn due(&self) -> Time {
         let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
         let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
-        let uplinks = uplinks.min(self.tables.due());
         match self.options.timeout {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,

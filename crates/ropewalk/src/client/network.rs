@@ -2,6 +2,7 @@
 
 use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
+use crate::firewall::{self, Kept, TakesBack, with};
 use ipnet::IpNet;
 use ropewalk_net::links::Link;
 use ropewalk_net::setup::{
@@ -15,7 +16,7 @@ use std::net::IpAddr;
 /// Addresses, routes and the resolver.
 #[derive(Debug)]
 pub(crate) struct Network {
-    journal: Journal,
+    journal: TakesBack,
     routes: Routes,
     /// The device's index and name.
     device: (u32, String),
@@ -27,16 +28,20 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Nothing is changed yet.
+    /// Nothing is changed yet. What stands in the journal is kept from now on, and what follows: its
+    /// tables come back at once, since without a kill switch all leaves in the clear.
     pub(crate) fn new(
         journal: Journal,
         tun: &Tun,
         wanted: Vec<IpNet>,
         dns: (Vec<IpAddr>, Vec<String>),
         mtu: u32,
-    ) -> Network {
+    ) -> anyhow::Result<Network> {
         let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
-        Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu }
+        let journal = TakesBack::new(journal);
+        let without_tables = "the kill switch, if there is one, and the guard of the address inside are off";
+        firewall::keep(journal.shared(), Kept { device: None, without_rules: None, without_tables })?;
+        Ok(Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu })
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
@@ -52,7 +57,7 @@ impl Network {
         let first = self.addresses.is_empty();
         // First: no packet is to come before it.
         let own = addresses.iter().map(IpNet::addr).collect();
-        if let Err(error) = guard(&mut self.journal, &self.device.1, own) {
+        if let Err(error) = change(&self.journal, |journal| guard(journal, &self.device.1, own)) {
             tracing::warn!(
                 "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
@@ -72,12 +77,12 @@ impl Network {
         }
         if first {
             for network in &self.wanted {
-                self.routes.add(&mut self.journal, *network)?;
+                change(&self.journal, |journal| self.routes.add(journal, *network))?;
             }
             self.follow(links);
             let (servers, domains) = &self.dns;
             if !servers.is_empty() {
-                dns::set(&mut self.journal, &self.device.1, servers, domains)?;
+                change(&self.journal, |journal| dns::set(journal, &self.device.1, servers, domains))?;
             }
         }
         Ok(())
@@ -91,25 +96,27 @@ impl Network {
     /// Whether these routes leave a way where a kill switch leaves none but the bond.
     pub(crate) fn can_route(&self, wanted: &[IpNet]) -> bool {
         let is_kill_switch = |c: &Change| matches!(c, Change::KillSwitch(_));
-        wanted.iter().any(|n| n.prefix_len() == 0) || !self.journal.changes().iter().any(is_kill_switch)
+        let has_kill_switch = |journal: &mut Journal| journal.changes().iter().any(is_kill_switch);
+        wanted.iter().any(|n| n.prefix_len() == 0)
+            || with(self.journal.shared(), has_kill_switch).is_ok_and(|has| !has)
     }
 
     /// Other networks than before go through the bond. What cannot be done keeps nothing else back,
     /// and is tried again the next time.
-    pub(crate) fn set_routes(&mut self, wanted: &[IpNet]) -> Result<(), SetupError> {
+    pub(crate) fn set_routes(&mut self, wanted: &[IpNet]) -> anyhow::Result<()> {
         if self.addresses.is_empty() {
             self.wanted = wanted.to_vec();
             return Ok(());
         }
         let mut outcome = Ok(());
         for network in self.wanted.clone().iter().filter(|n| !wanted.contains(n)) {
-            match self.routes.remove(&mut self.journal, *network) {
+            match change(&self.journal, |journal| self.routes.remove(journal, *network)) {
                 Ok(()) => self.wanted.retain(|n| n != network),
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
         for network in wanted.iter().filter(|n| !self.wanted.contains(n)).copied().collect::<Vec<_>>() {
-            match self.routes.add(&mut self.journal, network) {
+            match change(&self.journal, |journal| self.routes.add(journal, network)) {
                 Ok(()) => self.wanted.push(network),
                 Err(error) => outcome = outcome.and(Err(error)),
             }
@@ -123,24 +130,20 @@ impl Network {
         let others = links.iter().filter(|l| l.name != self.device.1);
         let addresses: Vec<IpAddr> =
             others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip).collect();
-        if let Err(error) = self.routes.keep_replies(&mut self.journal, &addresses) {
+        let kept = change(&self.journal, |journal| self.routes.keep_replies(journal, &addresses));
+        if let Err(error) = kept {
             tracing::warn!("{error}");
         }
     }
 
     /// Puts back what others took away of rules and routes into the bond; says how many.
-    pub(crate) fn keep_routes(&self) -> Result<usize, SetupError> {
-        self.routes.keep(&self.journal)
-    }
-
-    /// Puts back tables of the firewall that others took away; says how many.
-    pub(crate) fn keep_tables(&self) -> Result<usize, SetupError> {
-        setup::keep_tables(&self.journal)
+    pub(crate) fn keep_routes(&self) -> anyhow::Result<usize> {
+        change(&self.journal, |journal| self.routes.keep(journal))
     }
 
     /// A path goes by this interface: answers have to get in by it.
     pub(crate) fn admit_answers(&mut self, interface: &str) {
-        if let Err(error) = reverse_path(&mut self.journal, interface) {
+        if let Err(error) = change(&self.journal, |journal| reverse_path(journal, interface)) {
             tracing::warn!(
                 interface,
                 "{error}: answers on this path may be dropped by the kernel's reverse path filter"
@@ -157,6 +160,14 @@ impl Network {
     pub(crate) fn restore(self) -> Result<(), SetupError> {
         self.journal.restore()
     }
+}
+
+/// Does something with the journal.
+fn change<T, E: Into<anyhow::Error>>(
+    journal: &TakesBack,
+    work: impl FnOnce(&mut Journal) -> Result<T, E>,
+) -> anyhow::Result<T> {
+    with(journal.shared(), work)?.map_err(Into::into)
 }
 
 /// The shortest prefixes of a network inside that a gateway may choose by itself.

@@ -141,8 +141,8 @@ fn work(args: &PepArgs, versions: &[bool], journal: &SharedJournal) -> anyhow::R
     let config = Config { memory_bytes: args.window * 1024, ..Config::new(policy) };
     // All that needs more is done.
     privileges::drop_all_but_network()?;
-    let without_rules = "connections pass by the proxy, and those that it has stand still";
-    firewall::keep(journal, Kept { device: None, without_rules, without_tables: without_rules })?;
+    let without_tables = "connections pass by the proxy, and those that it has stand still";
+    firewall::keep(journal, Kept { device: None, without_rules: Some(without_tables), without_tables })?;
     let (inbox, outbox) = mailbox()?;
     if let Some(address) = args.metrics {
         metrics::serve(address, move || outbox.ask(Request::Pep))?;

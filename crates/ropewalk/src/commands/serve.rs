@@ -207,7 +207,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     }
     let layer_3 = ports.is_none();
     let device = layer_3.then(|| running.core.devices.name().to_owned());
-    let without_rules = "clients reach, and are reached by, more than is granted";
+    let without_rules = Some("clients reach, and are reached by, more than is granted");
     let without_tables = "nothing of theirs is translated, forwarded or capped";
     firewall::keep(journal, Kept { device, without_rules, without_tables })?;
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;

@@ -191,7 +191,7 @@ fn connect(
     let parts = Parts {
         follower,
         resolver: Resolver::start(outbox.clone(), has_all_names)?,
-        network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into()),
+        network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into())?,
         settings: PathSettings::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),
         reload,

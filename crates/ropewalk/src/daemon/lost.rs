@@ -1,7 +1,6 @@
 //! What is said when others take away what this daemon has made: routing rules, and tables of the
 //! firewall.
 
-use ropewalk_net::setup::SetupError;
 use ropewalk_time::{Duration, Time};
 
 /// The least time between two words about them: somebody may take them away all the time.
@@ -33,8 +32,8 @@ impl Lost {
 
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while
     /// they are gone.
-    pub(crate) fn say(&mut self, kept: Result<usize, SetupError>, meanwhile: &str, now: Time) {
-        if !self.is_news(&kept, now) {
+    pub(crate) fn say(&mut self, kept: Result<usize, impl Into<anyhow::Error>>, meanwhile: &str, now: Time) {
+        if !self.note_said(&kept, now) {
             return;
         }
         let Lost { what, cause, remedy, .. } = self;
@@ -45,13 +44,13 @@ impl Lost {
             ),
             Err(error) => tracing::warn!(
                 "{what} may be gone, and cannot be put back: {:#}; while they are gone, {meanwhile}",
-                anyhow::Error::from(error)
+                error.into()
             ),
         }
     }
 
-    /// There is something to say, and nothing was said of late.
-    fn is_news(&mut self, kept: &Result<usize, SetupError>, now: Time) -> bool {
+    /// Notes that it is said now. False: there is nothing to say, or it was said of late.
+    fn note_said<E>(&mut self, kept: &Result<usize, E>, now: Time) -> bool {
         if matches!(kept, Ok(0)) || self.said.is_some_and(|said| now.since(said) < AGAIN) {
             return false;
         }
@@ -68,9 +67,9 @@ mod tests {
     fn what_is_lost_again_and_again_is_said_once_a_minute() {
         let mut lost = Lost::tables();
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
-        assert!(!lost.is_news(&Ok(0), at(1)), "nothing was gone");
-        let told: Vec<u64> = (1..200).filter(|s| lost.is_news(&Ok(2), at(*s))).collect();
+        assert!(!lost.note_said(&Ok::<_, ()>(0), at(1)), "nothing was gone");
+        let told: Vec<u64> = (1..200).filter(|s| lost.note_said(&Ok::<_, ()>(2), at(*s))).collect();
         assert_eq!(told, [1, 61, 121, 181]);
-        assert!(!lost.is_news(&Err(SetupError::RuleTaken), at(200)));
+        assert!(!lost.note_said(&Err(()), at(200)));
     }
 }

@@ -263,9 +263,13 @@ fn changes<'a>(over: &mut BTreeSet<String>, accounts: &'a [Account], is_alone: b
     let before = std::mem::replace(over, is_over);
     let reached =
         accounts.iter().filter(|a| a.is_over() && !before.contains(&a.client)).map(QuotaEvent::Reached);
-    let is_here = |name: &str| is_alone || accounts.iter().any(|a| a.client == name);
-    let lifted = before.difference(over).filter(|name| is_here(name)).cloned().map(QuotaEvent::Lifted);
-    reached.chain(lifted).collect()
+    let lifted: Vec<String> = if is_alone {
+        before.difference(over).cloned().collect()
+    } else {
+        let may_go_on = |a: &&Account| !a.is_over() && before.contains(&a.client);
+        accounts.iter().filter(may_go_on).map(|a| a.client.clone()).collect()
+    };
+    reached.chain(lifted.into_iter().map(QuotaEvent::Lifted)).collect()
 }
 
 #[cfg(test)]

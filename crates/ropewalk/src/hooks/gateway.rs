@@ -4,8 +4,7 @@
 //! nothing that a program would read.
 
 use super::programs::{Event, Programs, Queue, Topic};
-use crate::state::clients::is_name;
-use ropewalk_fleet::Account;
+use ropewalk_fleet::{Account, is_name};
 use ropewalk_session::PublicKey;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! Whether somebody else answers for the internet: a captive portal (RFC 8952) answers a plain HTTP request with a page of its own.
 
 use ropewalk_net::udp::connect_by;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of an answer that are looked at.
 const HEAD: u64 = 4096;
 /// The first line of an answer is shorter, bytes.
-const LINE: usize = 256;
+const LINE: u64 = 256;
 
 /// What came of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,10 +163,8 @@ fn ask(url: &str, interface: &str) -> Result<Answer, String> {
 fn exchange(stream: &mut TcpStream, target: &Target) -> std::io::Result<Vec<u8>> {
     send(stream, target)?;
     let mut line = Vec::new();
-    let mut byte = [0];
-    while line.len() < LINE && !line.ends_with(b"\n") && stream.read(&mut byte)? == 1 {
-        line.push(byte[0]);
-    }
+    // Goes on after a signal, which ends a read with a timeout even if nobody handles it.
+    BufReader::new(stream.take(LINE)).read_until(b'\n', &mut line)?;
     Ok(line)
 }
 

@@ -10,7 +10,7 @@ use crate::report::quota::QuotaStatus;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::Runs;
+use ropewalk_fleet::{Runs, is_name};
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,17 +107,11 @@ pub(crate) enum ClientsError {
     #[error("`{0}` was invited already: revoke it first (`ropewalk revoke {0}`), or choose another name")]
     NameTaken(String),
     /// The name is unknown.
-    #[error("there is no client named `{0}`; `ropewalk status` lists those that are connected")]
+    #[error("there is no client named `{0}`; `ropewalk clients` lists them")]
     UnknownName(String),
     /// The name is not one.
     #[error("a client's name has 1 to 64 letters, digits, '-', '_' or '.'")]
     BadName,
-}
-
-/// Whether a text can name a client, or a group of them.
-pub(crate) fn is_name(text: &str) -> bool {
-    let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    (1..=64).contains(&text.len()) && text.bytes().all(letter)
 }
 
 impl Client {
@@ -164,8 +158,8 @@ impl Clients {
         self.clients.retain(|c| c.name != name || c.key.is_some() || c.revoked);
     }
 
-    /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever came. Of one who is revoked already nothing changes, so that a
-    /// revocation that could not be written can be repeated.
+    /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever
+    /// came. Twice is once, so that a revocation that could not be written can be repeated.
     pub(crate) fn revoke(&mut self, name: &str) -> Result<Option<PublicKey>, ClientsError> {
         let found = self.clients.iter_mut().filter(|c| c.name == name).min_by_key(|c| c.revoked);
         let client = found.ok_or_else(|| ClientsError::UnknownName(name.into()))?;
@@ -266,7 +260,8 @@ impl Clients {
         }
     }
 
-    /// Addresses for the client at `index`: those it had as far as the pool still holds them, else free ones.
+    /// Addresses for the client at `index`: those it had as far as the pool still holds them, else
+    /// free ones.
     fn free(&self, pool: &Pool, index: usize) -> Option<(Ipv4Addr, Option<Ipv6Addr>)> {
         let own = &self.clients[index];
         let others = || self.clients.iter().enumerate().filter(|(i, c)| *i != index && !c.revoked);
@@ -283,7 +278,7 @@ impl Clients {
         Some((ipv4, ipv6))
     }
 
-    /// The number of a device for the client at `index`: the one it had, else the lowest that no other has.
+    /// The number of a device for the client at `index`: the one it had, else the lowest free one.
     fn free_device(&self, index: usize) -> u32 {
         let taken: BTreeSet<u32> = self.clients.iter().filter_map(|c| c.device).collect();
         let lowest = || (0..).find(|n| !taken.contains(n)).unwrap_or(0);

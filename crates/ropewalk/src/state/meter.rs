@@ -37,9 +37,6 @@ impl Meter {
         }
         let all = self.ledger.settle(uses, Zoned::now().date(), now);
         for (Use { interface, .. }, Left { bytes, renewed }) in uses.iter().zip(&all) {
-            if *bytes > 0 {
-                self.told.remove(interface);
-            }
             if *renewed {
                 tracing::info!(interface, bytes, "a new allowance begins");
             }
@@ -48,9 +45,13 @@ impl Meter {
         all
     }
 
-    /// Whether people have to be told that an allowance is used up: once, until there is a new one.
-    pub(crate) fn is_news(&mut self, interface: &str) -> bool {
-        self.told.insert(interface.to_owned())
+    /// Notes whether an allowance is used up. True: it has become so, and people have to be told.
+    pub(crate) fn note_used_up(&mut self, interface: &str, is_used_up: bool) -> bool {
+        if is_used_up {
+            return self.told.insert(interface.to_owned());
+        }
+        self.told.remove(interface);
+        false
     }
 }
 
@@ -72,9 +73,14 @@ mod tests {
         let left = |meter: &mut Meter, spent, now| meter.settle(&one(spent), now)[0].bytes;
         assert_eq!(left(&mut meter, 700, Time::ZERO), 300);
         assert_eq!(meter.due(), Time::ZERO + EVERY);
-        assert!(meter.is_news("wwan0"));
+        assert!(!meter.note_used_up("wwan0", false));
+        assert!(meter.note_used_up("wwan0", true), "300 bytes may be too few");
         assert_eq!(left(&mut meter, 300, Time::ZERO + EVERY), 0);
-        assert!(!meter.is_news("wwan0"), "told before");
+        assert!(!meter.note_used_up("wwan0", true), "told before");
+        assert!(
+            !meter.note_used_up("wwan0", false) && meter.note_used_up("wwan0", true),
+            "raised, and used up"
+        );
         assert!(meter.settle(&[], Time::ZERO + EVERY * 2).is_empty());
         assert_eq!(meter.due(), Time::NEVER);
     }

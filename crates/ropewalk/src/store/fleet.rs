@@ -77,9 +77,9 @@ impl StoreSettings {
             return Err(failure(Code::Usage, TokenError::Endpoints.to_string()));
         }
         self.ask(async |ledger| {
-            let Reach { endpoints, tls } = reach(&ledger.read().await?, None);
+            let Reach { endpoints, tls } = reach(ledger.gateways().await?.iter());
             let endpoints = if named.is_empty() { endpoints } else { named.to_vec() };
-            let gateway = ledger.known_key().await?.ok_or(LedgerError::NoGateway)?;
+            let gateway = ledger.known_key().await?.ok_or(LedgerError::NoFleet)?;
             let (id, secret) = (InviteId::generate(&mut entropy()), InviteSecret::generate(&mut entropy()));
             let token =
                 Token::new(gateway, id, secret.clone(), endpoints).map_err(|_| LedgerError::NoGateway)?;
@@ -138,9 +138,8 @@ fn said(error: LedgerError) -> anyhow::Error {
     let code = match &error {
         LedgerError::NameTaken(_) => Code::Taken,
         LedgerError::UnknownName(_) | LedgerError::BadName | LedgerError::NoQuota(_) => Code::Usage,
-        LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::Store(StoreError::Clear) => {
-            Code::Usage
-        }
+        LedgerError::Network { .. } | LedgerError::NoGateway | LedgerError::NoFleet => Code::Usage,
+        LedgerError::Store(StoreError::Clear) => Code::Usage,
         LedgerError::Store(StoreError::Gone(_)) => Code::Unreachable,
         _ => Code::Failure,
     };
@@ -161,11 +160,9 @@ fn tag() -> String {
     InviteId::generate(&mut entropy()).0.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Where the gateways are that take sessions; `first` before the others.
-fn reach(copy: &Copy, first: Option<&str>) -> Reach {
-    let mut gateways: Vec<_> = copy.gateways().filter(|(_, g)| !g.draining).collect();
-    gateways.sort_by_key(|(name, _)| Some(*name) != first);
-    let gateways: Vec<&GatewayRecord> = gateways.into_iter().map(|(_, g)| g).collect();
+/// Where those gateways are that take sessions.
+fn reach<'a>(gateways: impl Iterator<Item = &'a GatewayRecord>) -> Reach {
+    let gateways: Vec<&GatewayRecord> = gateways.filter(|g| !g.draining).collect();
     Reach {
         endpoints: in_turns(&gateways, ENDPOINTS_MAX, |g| &g.endpoints),
         tls: in_turns(&gateways, TLS_ENDPOINTS_MAX, |g| &g.tls),
@@ -338,7 +335,11 @@ impl Store for Fleet {
     }
 
     fn reach(&self) -> Option<Reach> {
-        Some(self.member.read(|copy| reach(copy, Some(&self.name))))
+        Some(self.member.read(|copy| {
+            let mut all: Vec<_> = copy.gateways().collect();
+            all.sort_by_key(|(name, _)| *name != self.name);
+            reach(all.into_iter().map(|(_, gateway)| gateway))
+        }))
     }
 
     fn leave(&self) {

@@ -31,6 +31,7 @@ fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {
     assert_eq!(net.status("gateway")["resets"], 0);
     let (code, out, err) = ropewalk(&["bunch", "status", "--state", &state]);
     assert!(code == 0 && out.contains("for neighbours 500 kB a month: used up"), "{out}{err}");
+    assert_eq!(anna.stderr().matches("the uplink's allowance is used up").count(), 1, "{}", anna.stderr());
     // Another start gives nothing anew.
     anna.signal(Signal::TERM).unwrap();
     assert!(anna.wait(SOON).unwrap().success());

@@ -3,6 +3,12 @@
 use super::{Judge, transport};
 use crate::file::{AccessCategory, Event, Flow, FlowKind, MediumModel, Standard, TcpControl, What};
 use crate::units::BitRate;
+use std::time::Duration;
+
+/// The simulator draws one after the other: so many come between two packets at most.
+const SPELLS: u32 = 10_000;
+/// Length of an IP packet that is not told, bytes.
+const FULL_PACKET: u64 = 1500;
 
 pub(super) fn check(judge: &mut Judge) {
     for flow in &judge.scenario.flow {
@@ -177,6 +183,14 @@ fn check_steering(judge: &mut Judge, flow: &Flow) {
     });
 }
 
+/// The time between the packets of a sender of UDP that has a rate.
+fn gap(flow: &Flow) -> Option<Duration> {
+    let rate = flow.rate.filter(|rate| flow.kind == FlowKind::Udp && rate.bps > 0)?;
+    let bytes = flow.packet.map_or(FULL_PACKET, |packet| packet.0);
+    let ns = u128::from(bytes) * 8_000_000_000 / u128::from(rate.bps);
+    Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
+}
+
 fn check_values(judge: &mut Judge, flow: &Flow) {
     let key = |below: &str| format!("flow.{}.{below}", flow.name);
     let duration = judge.scenario.duration;
@@ -189,6 +203,14 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     judge.fail_if(!whole || never, key("on"), || {
         "spells need `on` above 0, `off` and `rate` together; write all three, or take `on` and `off` out"
             .into()
+    });
+    let (gap, spells) = (gap(flow), flow.on.zip(flow.off));
+    let least = gap.map(|gap| gap / SPELLS).unwrap_or_default();
+    judge.fail_if(spells.is_some_and(|(on, off)| on.saturating_add(off) < least), key("on"), || {
+        format!("`on` and `off` together are {least:?} at least, a {SPELLS}th of the time between packets")
+    });
+    judge.fail_if(gap.is_some_and(|gap| gap.is_zero()), key("rate"), || {
+        "packets would come closer than a nanosecond; write less, or make them longer".into()
     });
     judge.fail_if(flow.spells.is_some() && flow.on.is_none(), key("spells"), || {
         "it always sends; say `on` and `off`, or take this out".into()

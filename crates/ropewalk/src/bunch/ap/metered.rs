@@ -38,8 +38,9 @@ impl Metered {
         self.left
     }
 
-    fn tell_end(&mut self) {
-        if self.meter.is_news(&self.interface) {
+    /// Says once that too little is left for a packet, which is seldom nothing.
+    fn tell_end(&mut self, is_used_up: bool) {
+        if self.meter.note_used_up(&self.interface, is_used_up) {
             let (uplink, reset_day) = (&self.interface, self.cap.reset_day);
             tracing::warn!(
                 uplink,
@@ -63,9 +64,7 @@ impl Daemon {
         let Some(metered) = &mut self.parts.metered else { return };
         let left = metered.settle(self.ap.take_spent(), now);
         self.ap.set_allowance(Some(left));
-        if self.ap.is_used_up() {
-            metered.tell_end();
-        }
+        metered.tell_end(self.ap.is_used_up());
     }
 
     /// How the account stands.

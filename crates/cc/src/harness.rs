@@ -474,14 +474,14 @@ impl Sender {
 
     fn on_ack(&mut self, now: Time, list: &[Received], ack_sent: Time) {
         let Some(first) = self.out.front().map(|p| p.id) else { return };
-        let (mut bytes, mut ce, mut newest, mut acked) = (0, 0, None, vec![]);
+        let (mut bytes, mut ce, mut newest) = (0, 0, None);
         for r in list {
             let Some(index) = r.id.checked_sub(first) else { continue };
             let Some(p) = self.out.get_mut(index as usize) else { continue };
             if p.bytes == 0 {
                 continue;
             }
-            acked.push(*p);
+            self.sampler.on_acked(now, p.bytes, p.sent, &p.snapshot);
             bytes += p.bytes;
             ce += u64::from(r.ce);
             p.bytes = 0;
@@ -498,7 +498,8 @@ impl Sender {
         let owd = received.since(newest_sent).as_nanos() as u64;
         let base = self.min_owd.update(now, owd);
         self.samples += 1;
-        let mut ack = Ack {
+        let Some(sample) = self.sampler.sample(Duration::ZERO) else { return };
+        let ack = Ack {
             now,
             bytes,
             lost_bytes: lost,
@@ -506,18 +507,12 @@ impl Sender {
             rtt,
             min_rtt,
             queue_delay: (self.samples > 4).then(|| Duration::from_nanos(owd - base)),
-            delivery_rate_bps: 0,
-            app_limited: false,
-            round_start: false,
+            delivery_rate_bps: sample.bps,
+            app_limited: sample.app_limited,
+            round_start: self.sampler.take_round_start(),
             ce_packets: ce,
             inflight: self.inflight,
         };
-        for p in &acked {
-            self.sampler.on_acked(ack.arrived(), p.bytes, p.sent, &p.snapshot);
-        }
-        let Some(sample) = self.sampler.sample(Duration::ZERO) else { return };
-        (ack.delivery_rate_bps, ack.app_limited) = (sample.bps, sample.app_limited);
-        ack.round_start = self.sampler.take_round_start();
         self.flow.cc.on_ack(&ack, &[]);
     }
 

@@ -12,7 +12,7 @@ use ropewalk_time::{Duration, Time};
 pub struct Snapshot {
     /// Bytes delivered on this path until then.
     pub delivered: u64,
-    /// When the last of them arrived: [`RateSampler::on_acked`].
+    /// When the last of them was acknowledged.
     pub delivered_time: Time,
     /// Send time of the first packet of the flight this one belongs to.
     pub first_sent: Time,
@@ -79,11 +79,10 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + inflight).max(1);
     }
 
-    /// A packet of `bytes` that left at `sent` with `snapshot` is newly acknowledged. `arrived`: now, or earlier by what
-    /// the acknowledgement is known to have waited for on its way ([`super::Ack::arrived`]).
-    pub fn on_acked(&mut self, arrived: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
+    /// A packet of `bytes` that left at `sent` with `snapshot` is newly acknowledged.
+    pub fn on_acked(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
         self.delivered += bytes;
-        self.delivered_time = self.delivered_time.max(arrived);
+        self.delivered_time = now;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }

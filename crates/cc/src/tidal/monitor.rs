@@ -4,19 +4,13 @@ use super::gaps::Gaps;
 use crate::Ack;
 use ropewalk_time::Time;
 
-/// A monitor interval that is being measured. Its time is that of arrivals ([`Ack::arrived`]): many
-/// acknowledgements that come at once after a wait are no fast path. It ends before what arrives
-/// later than all before, so it counts whole lumps.
+/// A monitor interval that is being measured. Intervals follow each other without a gap, so the
+/// error of cutting a stream of packets at an arbitrary one cancels from interval to interval.
 #[derive(Clone, Debug)]
 pub(super) struct MonitorInterval {
     start: Time,
-    /// Arrival and send time of the newest packet acknowledged when the interval began, and by now.
-    arrived_start: Time,
-    arrived: Time,
+    /// Send time of the newest packet acknowledged when the interval began.
     sent_start: Time,
-    sent: Time,
-    /// It is to end, however short.
-    pub stop: bool,
     acked: f64,
     lost: f64,
     app_limited: f64,
@@ -26,6 +20,7 @@ pub(super) struct MonitorInterval {
     queue: f64,
     queue_sum: f64,
     swings: Swings,
+    last: Time,
     longest_gap: f64,
     /// Queue delay of what came after it.
     queue_after: f64,
@@ -37,7 +32,7 @@ pub(super) struct Report {
     pub now: Time,
     /// How long it took.
     pub span: f64,
-    /// Longest gap between arrivals, without `still`.
+    /// Longest gap between acknowledgements, without `still`.
     pub gap: f64,
     /// How long the path stood still in it.
     pub still: f64,
@@ -60,14 +55,10 @@ pub(super) struct Report {
 const APP_LIMITED_PART: f64 = 0.1;
 
 impl MonitorInterval {
-    pub(super) fn begin(now: Time, arrived: Time, sent: Time) -> Self {
+    pub(super) fn begin(now: Time, sent: Time) -> Self {
         MonitorInterval {
             start: now,
-            arrived_start: arrived,
-            arrived,
             sent_start: sent,
-            sent,
-            stop: false,
             acked: 0.0,
             lost: 0.0,
             app_limited: 0.0,
@@ -77,6 +68,7 @@ impl MonitorInterval {
             queue: f64::INFINITY,
             queue_sum: 0.0,
             swings: Swings::default(),
+            last: now,
             longest_gap: 0.0,
             queue_after: 0.0,
         }
@@ -84,10 +76,8 @@ impl MonitorInterval {
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, mtu: f64) {
         self.acked += ack.bytes as f64;
-        self.sent = self.sent.max(ack.newest_sent);
-        let last = self.arrived;
-        self.arrived = last.max(ack.arrived());
-        let gap = self.arrived.since(last).as_secs_f64();
+        let last = core::mem::replace(&mut self.last, ack.now);
+        let gap = ack.now.since(last).as_secs_f64();
         if gap > self.longest_gap {
             (self.longest_gap, self.queue_after) = (gap, queue);
         }
@@ -106,29 +96,22 @@ impl MonitorInterval {
         self.lost += bytes as f64;
     }
 
-    /// Whether it is over before this acknowledgement: a packet sent in it has come back, and it is
-    /// `min_span` seconds and four acknowledgements long.
+    /// Whether a packet sent in it has come back, and it is `min_span` seconds and four acknowledgements old.
     pub(super) fn is_over(&self, ack: &Ack, min_span: f64) -> bool {
-        let enough = self.sent >= self.start && self.acks >= 4 && self.span() >= min_span;
-        (enough || self.stop) && ack.arrived() > self.arrived
+        ack.newest_sent >= self.start && self.acks >= 4 && ack.now.since(self.start).as_secs_f64() >= min_span
     }
 
-    /// Seconds of arrivals in it.
-    pub(super) fn span(&self) -> f64 {
-        self.arrived.since(self.arrived_start).as_secs_f64()
+    /// Seconds since it began.
+    pub(super) fn age(&self, ack: &Ack) -> f64 {
+        ack.now.since(self.start).as_secs_f64()
     }
 
-    /// What it told, and the next one.
-    pub(super) fn end(&self, now: Time, gaps: &Gaps) -> (Report, MonitorInterval) {
-        (self.report(now, gaps), MonitorInterval::begin(now, self.arrived, self.sent))
-    }
-
-    fn report(&self, now: Time, gaps: &Gaps) -> Report {
-        let span = self.span().max(1e-6);
+    pub(super) fn report(&self, ack: &Ack, gaps: &Gaps) -> Report {
+        let span = ack.now.since(self.start).as_secs_f64().max(1e-6);
         let still = gaps.still(self.longest_gap, self.queue_after);
-        let sent_span = self.sent.since(self.sent_start).as_secs_f64().max(1e-6);
+        let sent_span = ack.newest_sent.since(self.sent_start).as_secs_f64().max(1e-6);
         Report {
-            now,
+            now: ack.now,
             span,
             gap: self.longest_gap - still,
             still,

@@ -67,14 +67,10 @@ impl Startup {
         self.best.max(self.previous)
     }
 
+    /// How much more than the least round trip the window makes room for, seconds. On a path that jitters the least is a lucky one and most
+    /// take longer without a queue. A round that did not grow may have been held by the window, and the next gets more.
     pub(super) fn room(&self) -> f64 {
         f64::from(1 + 2 * self.flat) * self.swings.size()
-    }
-
-    /// Whether a queue ends it by now. Then the window may be for whole round trips: on a path that
-    /// jitters the least is a lucky one, and a window for that holds the rate where it is.
-    pub(super) fn watches(&self) -> bool {
-        self.rounds > BURST_ROUNDS
     }
 
     /// Take in an acknowledgement; true when startup is over. `threshold` is the queue delay, in seconds, that
@@ -89,7 +85,7 @@ impl Startup {
         self.best = self.best.max(ack.delivery_rate_bps as f64 / 8.0);
         self.swings.add(queue);
         let onset = self.onset.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
-        onset && self.watches() && !ack.app_limited
+        onset && self.rounds > BURST_ROUNDS && !ack.app_limited
     }
 
     /// Bytes were lost.
@@ -121,7 +117,7 @@ impl Startup {
         // What was seen before it became too little to send still holds.
         self.previous = if ack.app_limited { self.rate() } else { self.best };
         (self.best, self.acked, self.lost) = (0.0, 0.0, 0.0);
-        overflows || full && self.watches()
+        overflows || full && self.rounds > BURST_ROUNDS
     }
 }
 

@@ -16,7 +16,6 @@ mod rivals;
 mod roaming;
 mod rule;
 mod scenarios;
-mod sixty;
 mod standstill;
 mod steering;
 mod traces;

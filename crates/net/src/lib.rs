@@ -41,6 +41,7 @@ pub mod nat64;
 mod netlink;
 mod nft;
 pub mod offloads;
+pub mod patience;
 pub mod peer;
 pub mod pep;
 pub mod poll;

@@ -2,6 +2,7 @@
 //!
 //! Our own words rather than a crate: it is one socket and two calls, and the crates for it leave their own sockets in /tmp.
 
+use crate::patience::until;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -30,7 +31,6 @@ impl WpaCtrl {
         let own = format!("ropewalk-wpa-ctrl/{}-{number}", std::process::id());
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&own)?)?;
         socket.connect(path)?;
-        socket.set_read_timeout(Some(patience))?;
         socket.set_write_timeout(Some(patience))?;
         Ok(WpaCtrl { socket, patience })
     }
@@ -38,21 +38,13 @@ impl WpaCtrl {
     /// The answer to a command. `WouldBlock` or `TimedOut`: there was none in time.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
-        let asked = Instant::now();
+        let end = Instant::now() + self.patience;
         let mut answer = [0; LONGEST];
         loop {
-            let len = match self.socket.recv(&mut answer) {
-                Ok(len) => len,
-                // With a timeout a signal ends the wait even if nobody handles it: SIGCHLD, when a
-                // child of this process ends (signal(7)). At worst the patience is twice as long.
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {
-                    if asked.elapsed() > self.patience {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
-                    continue;
-                }
-                Err(e) => return Err(e),
-            };
+            let len = until(end, |left| {
+                self.socket.set_read_timeout(Some(left))?;
+                self.socket.recv(&mut answer)
+            })?;
             // Events begin with their level, and are not for us.
             if answer[0] != b'<' {
                 return Ok(String::from_utf8_lossy(&answer[..len]).into_owned());

@@ -5,12 +5,13 @@ use super::record::{Frames, framed};
 use crate::daemon::entropy;
 use anyhow::Context;
 use rand::Rng;
+use ropewalk_net::patience::ReadUntil;
 use ropewalk_net::{clock, stream};
 use ropewalk_session::{
     Accept, CipherSet, ClientHello, Endpoint, Extensions, Host, Index, Initiator, MessageType, Outcome,
     RESPONSE_MAX, SessionKeys, StaticKey, Token,
 };
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -79,7 +80,6 @@ fn greet(
     remote: SocketAddr,
 ) -> anyhow::Result<Dialled> {
     let mut stream = stream::connect(remote, device, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let hello = ClientHello {
         ciphers: CipherSet::of_this_cpu(),
@@ -94,7 +94,7 @@ fn greet(
     stream.write_all(&framed(initiator.datagram()))?;
     let mut frames = Frames::default();
     for _ in 0..ANSWERS {
-        let answer = frame(&mut stream, &mut frames)?;
+        let answer = frame(&stream, &mut frames)?;
         match MessageType::of(&answer) {
             Some(MessageType::Cookie) => {
                 let again = framed(initiator.handle_cookie(&answer, clock::now())?);
@@ -111,18 +111,14 @@ fn greet(
     anyhow::bail!("it asks for a cookie again and again")
 }
 
-fn frame(stream: &mut TcpStream, frames: &mut Frames) -> anyhow::Result<Vec<u8>> {
+fn frame(stream: &TcpStream, frames: &mut Frames) -> anyhow::Result<Vec<u8>> {
+    let mut answer = ReadUntil::new(stream, PATIENCE);
     loop {
         if let Some(body) = frames.next(RESPONSE_MAX)? {
             return Ok(body);
         }
         let mut part = [0; 512];
-        let read = match stream.read(&mut part) {
-            // With a timeout a signal ends the wait even if nobody handles it (signal(7)).
-            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            outcome => outcome.context("it does not answer")?,
-        };
-        match read {
+        match answer.read(&mut part).context("it does not answer")? {
             0 => anyhow::bail!("it has closed the connection: is the token that of this gateway?"),
             n => frames.push(&part[..n]),
         }
@@ -139,10 +135,9 @@ mod tests {
     #[test]
     fn a_child_that_ends_does_not_end_the_wait() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut far = listener.accept().unwrap().0;
-        let waits = std::thread::spawn(move || frame(&mut stream, &mut Frames::default()));
+        let waits = std::thread::spawn(move || frame(&stream, &mut Frames::default()));
         // Which thread a signal wakes is the kernel's choice, so there are several.
         for _ in 0..40 {
             Command::new("true").status().unwrap();

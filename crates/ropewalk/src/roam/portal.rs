@@ -1,5 +1,6 @@
 //! Whether somebody else answers for the internet: a captive portal (RFC 8952) answers a plain HTTP request with a page of its own.
 
+use ropewalk_net::patience::ReadUntil;
 use ropewalk_net::udp::connect_by;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -53,11 +54,12 @@ impl Redirect {
 
 /// Nobody answers for a gateway but itself, and its own web server sends browsers to itself.
 fn redirected(interface: &str, machine: IpAddr, names: &[String]) -> Option<String> {
-    let mut stream = connect_by(interface, SocketAddr::new(machine, 80), PATIENCE).ok()?;
+    let stream = connect_by(interface, SocketAddr::new(machine, 80), PATIENCE).ok()?;
     let target = Target { host: machine.to_string(), port: 80, path: "/".into() };
-    send(&mut stream, &target).ok()?;
+    send(&stream, &target).ok()?;
     let mut head = Vec::new();
-    stream.take(HEAD).read_to_end(&mut head).ok().or((!head.is_empty()).then_some(0))?;
+    let mut answer = ReadUntil::new(&stream, PATIENCE).take(HEAD);
+    answer.read_to_end(&mut head).ok().or((!head.is_empty()).then_some(0))?;
     elsewhere(&head, machine, names)
 }
 
@@ -152,7 +154,7 @@ fn ask(url: &str, interface: &str) -> Result<Answer, String> {
     let addresses: Vec<SocketAddr> = addresses.take(4).collect();
     let mut why = format!("{bare} has no address");
     for address in addresses {
-        match connect_by(interface, address, PATIENCE).and_then(|mut stream| exchange(&mut stream, &target)) {
+        match connect_by(interface, address, PATIENCE).and_then(|stream| exchange(&stream, &target)) {
             Ok(line) => return Ok(judge(&line)),
             Err(error) => why = format!("{bare} is not reached: {error}"),
         }
@@ -160,16 +162,14 @@ fn ask(url: &str, interface: &str) -> Result<Answer, String> {
     Err(why)
 }
 
-fn exchange(stream: &mut TcpStream, target: &Target) -> std::io::Result<Vec<u8>> {
+fn exchange(stream: &TcpStream, target: &Target) -> std::io::Result<Vec<u8>> {
     send(stream, target)?;
     let mut line = Vec::new();
-    // Goes on after a signal, which ends a read with a timeout even if nobody handles it.
-    BufReader::new(stream.take(LINE)).read_until(b'\n', &mut line)?;
+    BufReader::new(ReadUntil::new(stream, PATIENCE).take(LINE)).read_until(b'\n', &mut line)?;
     Ok(line)
 }
 
-fn send(stream: &mut TcpStream, target: &Target) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+fn send(mut stream: &TcpStream, target: &Target) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let Target { host, path, .. } = target;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: ropewalk\r\nConnection: close\r\n\r\n")

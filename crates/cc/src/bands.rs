@@ -2,7 +2,8 @@
 //! (`cargo test bands -- --nocapture`), so that a change of the algorithm can be read as a change of the table.
 
 use super::by_name;
-use super::harness::{Flow, MTU, Net, Outcome, Sim};
+use super::harness::{Flow, Lie, MTU, Net, Outcome, Sim};
+use ropewalk_time::Duration;
 
 fn flow(name: &str) -> Flow {
     Flow::new(by_name(name, MTU).unwrap())
@@ -248,7 +249,40 @@ fn bunched_acknowledgements_do_no_harm() {
         [(50.0, 20.0, 5.0), (50.0, 20.0, 20.0), (100.0, 5.0, 10.0), (20.0, 2.0, 20.0)]
     {
         let net = Net { ack_bunch_ms, ..Net::new(mbps, owd) };
-        assert!(alone(&format!("{mbps} Mb/s {owd} ms, bunch {ack_bunch_ms}"), net, 10.0).used > 0.95);
+        let row = alone(&format!("{mbps} Mb/s {owd} ms, bunch {ack_bunch_ms}"), net, 10.0);
+        // With rates of when acknowledgements came, not packets, 0.976 to 0.996, and up to 13 ms.
+        assert!(row.used > 0.997 && row.mean < 4.0);
+    }
+}
+
+/// A receiver says when packets arrived, and nobody else knows. Whatever it says, its own path is not sent more than
+/// the path carries: that would be an attack on whoever shares the path.
+#[test]
+fn a_receiver_that_lies_about_arrivals_gets_no_more() {
+    let lies: [(&str, Lie); 6] = [
+        ("the truth (null case)", |_, _, at| at),
+        ("each packet met no queue", |_, sent, _| sent + Duration::from_millis(20)),
+        ("all sooner, the longer it lasts", |n, _, at| at - Duration::from_micros(n / 8)),
+        ("half of them late", |n, _, at| at + Duration::from_millis(if n % 128 < 64 { 30 } else { 0 })),
+        ("a queue of 60 ms that comes and goes", |n, _, at| {
+            at + Duration::from_millis(if n % 1024 < 512 { 60 } else { 0 })
+        }),
+        ("still for 100 ms, then all at once", |n, sent, at| match n % 1024 {
+            0..256 => at,
+            k => at.max(sent + Duration::from_micros(20_000 + 100_000 - 100 * k.min(1000))),
+        }),
+    ];
+    for (label, lie) in lies {
+        let net = Net { lie: Some(lie), ..Net::new(50.0, 20.0) };
+        let out = Sim::new(net, vec![tidal()]).run(20.0);
+        let (sent, lost) = (out.delays.len() + out.drops.len(), out.drops.len());
+        let lost = lost as f64 / sent as f64;
+        let believed = out.trace.iter().skip(200).map(|t| t.1).fold(0.0, f64::max);
+        println!(
+            "{label:40} {lost:.3} of what is sent is dropped, {believed:.0} of 50 Mb/s believed at most"
+        );
+        // Where a rate rose as it was said to: 0.48 and 102.
+        assert!(lost < 0.04 && believed < 55.0);
     }
 }
 
@@ -315,8 +349,10 @@ fn home_router(bdp: f64) -> Net {
 /// Share of our flow beside `n` others over a fair one, from 10 to 70 s: the mean of runs that
 /// begin a little apart, ours first or five seconds after them.
 fn share_beside(rival: &str, n: usize, bdp: f64, ours: &str) -> f64 {
+    // In a long queue a draw has anything from a fifth to all of a fair share.
+    let draws = if bdp > 1.0 { 20 } else { 6 };
     let mut sum = 0.0;
-    for k in 0..6 {
+    for k in 0..draws {
         let second = k % 2 == 1;
         let apart = 0.37 * f64::from(k / 2);
         let mut flows = vec![Flow { paced: ours == "tidal", ..flow(ours) }];
@@ -328,7 +364,7 @@ fn share_beside(rival: &str, n: usize, bdp: f64, ours: &str) -> f64 {
         let out = Sim::new(home_router(bdp), flows).run(70.0);
         sum += out.mbps(0, 10.0, 70.0) * (n + 1) as f64 / 50.0;
     }
-    sum / 6.0
+    sum / f64::from(draws)
 }
 
 /// The null case is CUBIC in our place: beside Reno it has more than a fair share, the more the
@@ -339,7 +375,7 @@ fn beside_it_has_what_cubic_has(rival: &str) {
             let (ours, cubic) = (share_beside(rival, n, bdp, "tidal"), share_beside(rival, n, bdp, "cubic"));
             println!("{n} of {rival:8} queue {bdp:3} BDP: {ours:.2} of a fair share, CUBIC {cubic:.2}");
             // In a queue that never empties it knows no base delay after ten seconds, and comes late.
-            let least = if bdp > 1.0 { 0.5 } else { 0.75 };
+            let least = if bdp > 1.0 { 0.4 } else { 0.75 };
             assert!(ours > least && ours < 1.25 * cubic.max(1.1));
         }
     }

@@ -47,8 +47,13 @@ pub(super) struct Net {
     pub pause_is_back: bool,
     /// The sender's timer fires at multiples of this, ms: what is due since leaves as a burst.
     pub tick_ms: f64,
+    /// What the receiver says of when packets arrived, if it is not the truth.
+    pub lie: Option<Lie>,
     pub seed: u64,
 }
+
+/// When a packet is said to have arrived: of its number, when it left, and when it did.
+pub(super) type Lie = fn(u64, Time, Time) -> Time;
 
 impl Net {
     pub(super) fn new(mbps: f64, owd_ms: f64) -> Self {
@@ -67,6 +72,7 @@ impl Net {
             pause_every_ms: 0.0,
             pause_is_back: false,
             tick_ms: 0.02,
+            lie: None,
             seed: 1,
         }
     }
@@ -415,7 +421,7 @@ impl Sim {
         if stall > self.now {
             return self.push(stall, i, Event::AckArrives(list.to_vec(), ack_sent));
         }
-        self.senders[i].on_ack(self.now, list, ack_sent);
+        self.senders[i].on_ack(self.now, list, ack_sent, self.net.lie);
         let tick = (self.net.tick_ms * 1e6) as u64;
         let next = match self.net.tick_ms < 0.1 {
             true => self.now,
@@ -472,16 +478,16 @@ impl Sender {
         self.flow.cc.on_loss(&loss, &[]);
     }
 
-    fn on_ack(&mut self, now: Time, list: &[Received], ack_sent: Time) {
+    fn on_ack(&mut self, now: Time, list: &[Received], ack_sent: Time, lie: Option<Lie>) {
         let Some(first) = self.out.front().map(|p| p.id) else { return };
-        let (mut bytes, mut ce, mut newest) = (0, 0, None);
+        let (mut bytes, mut ce, mut newest, mut acked) = (0, 0, None, vec![]);
         for r in list {
             let Some(index) = r.id.checked_sub(first) else { continue };
             let Some(p) = self.out.get_mut(index as usize) else { continue };
             if p.bytes == 0 {
                 continue;
             }
-            self.sampler.on_acked(now, p.bytes, p.sent, &p.snapshot);
+            acked.push(*p);
             bytes += p.bytes;
             ce += u64::from(r.ce);
             p.bytes = 0;
@@ -495,11 +501,11 @@ impl Sender {
         self.srtt =
             if self.srtt == 0.0 { rtt.as_secs_f64() } else { 0.875 * self.srtt + 0.125 * rtt.as_secs_f64() };
         let min_rtt = Duration::from_nanos(self.min_rtt.update(now, rtt.as_nanos() as u64));
-        let owd = received.since(newest_sent).as_nanos() as u64;
+        let owd = lie.map_or(received, |lie| lie(newest_id, newest_sent, received)).since(newest_sent);
+        let owd = owd.as_nanos() as u64;
         let base = self.min_owd.update(now, owd);
         self.samples += 1;
-        let Some(sample) = self.sampler.sample(Duration::ZERO) else { return };
-        let ack = Ack {
+        let mut ack = Ack {
             now,
             bytes,
             lost_bytes: lost,
@@ -507,12 +513,18 @@ impl Sender {
             rtt,
             min_rtt,
             queue_delay: (self.samples > 4).then(|| Duration::from_nanos(owd - base)),
-            delivery_rate_bps: sample.bps,
-            app_limited: sample.app_limited,
-            round_start: self.sampler.take_round_start(),
+            delivery_rate_bps: 0,
+            app_limited: false,
+            round_start: false,
             ce_packets: ce,
             inflight: self.inflight,
         };
+        for p in &acked {
+            self.sampler.on_acked(now, ack.arrived(), p.bytes, p.sent, &p.snapshot);
+        }
+        let Some(sample) = self.sampler.sample(Duration::ZERO) else { return };
+        (ack.delivery_rate_bps, ack.app_limited) = (sample.bps, sample.app_limited);
+        ack.round_start = self.sampler.take_round_start();
         self.flow.cc.on_ack(&ack, &[]);
     }
 

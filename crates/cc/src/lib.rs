@@ -70,6 +70,15 @@ pub struct Ack {
     pub inflight: u64,
 }
 
+impl Ack {
+    /// When this acknowledgement would have come had it waited nowhere on its way back: how packets arrived, on the
+    /// sender's clock. `now` where one-way delays are not known.
+    pub fn arrived(&self) -> Time {
+        let undisturbed = |queue| (self.newest_sent + self.min_rtt + queue).min(self.now);
+        self.queue_delay.map_or(self.now, undisturbed)
+    }
+}
+
 /// A loss that an acknowledgement or a timer revealed.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
@@ -142,5 +151,33 @@ pub trait Controller: Send + core::fmt::Debug {
     /// (OLIA's l, draft-khalili-mptcp-congestion-control-05 §3); what goes into [`Sibling::bytes_since_loss`].
     fn bytes_since_loss(&self) -> u64 {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrival_is_free_of_what_its_acknowledgement_waited_for() {
+        let ms = Time::from_millis;
+        let ack = Ack {
+            now: ms(100),
+            bytes: 1500,
+            lost_bytes: 0,
+            newest_sent: ms(50),
+            rtt: Duration::from_millis(50),
+            min_rtt: Duration::from_millis(20),
+            queue_delay: Some(Duration::from_millis(10)),
+            delivery_rate_bps: 0,
+            app_limited: false,
+            round_start: false,
+            ce_packets: 0,
+            inflight: 0,
+        };
+        assert_eq!(ack.arrived(), ms(80), "20 of the 50 ms were spent on the way back");
+        assert_eq!(Ack { queue_delay: None, ..ack }.arrived(), ms(100));
+        // Never later than now, whatever the clocks say.
+        assert_eq!(Ack { queue_delay: Some(Duration::from_millis(99)), ..ack }.arrived(), ms(100));
     }
 }

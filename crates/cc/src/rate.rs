@@ -1,9 +1,9 @@
 //! Delivery-rate estimation, after draft-cheng-iccrg-delivery-rate-estimation.
 //!
 //! Each packet carries a [`Snapshot`] of what had been delivered when it was sent. When it is acknowledged, the
-//! bytes delivered in between, over the longer of the time it took to *send* them and the time it took to
-//! *acknowledge* them, is a rate the path really sustained. Taking the longer of the two is what keeps
-//! bunched acknowledgements (Wi-Fi, interrupt coalescing) from looking like a fast path (§2.2.3 there).
+//! bytes delivered in between, over the longest of the times it took to *send* them, to *acknowledge* them, and for them
+//! to *arrive*, is a rate the path really sustained. Taking the longest keeps bunched acknowledgements (Wi-Fi, interrupt
+//! coalescing) from looking like a fast path (§2.2.3 there), and what a receiver says of arrivals from raising a rate.
 
 use ropewalk_time::{Duration, Time};
 
@@ -12,8 +12,10 @@ use ropewalk_time::{Duration, Time};
 pub struct Snapshot {
     /// Bytes delivered on this path until then.
     pub delivered: u64,
-    /// When the last of them was acknowledged.
+    /// When the last of them arrived: [`RateSampler::on_acked`].
     pub delivered_time: Time,
+    /// When the last of them was acknowledged.
+    pub acked_time: Time,
     /// Send time of the first packet of the flight this one belongs to.
     pub first_sent: Time,
     /// The sender had too little to send, so a sample from this packet is only a lower bound.
@@ -27,7 +29,7 @@ pub struct RateSample {
     pub bps: u64,
     /// Bytes delivered over `interval`.
     pub delivered: u64,
-    /// The longer of send and acknowledgement interval.
+    /// The longest of the times to send them, to acknowledge them, and for them to arrive.
     pub interval: Duration,
     /// Only a lower bound: see [`Snapshot::app_limited`].
     pub app_limited: bool,
@@ -39,6 +41,7 @@ pub struct RateSample {
 pub struct RateSampler {
     delivered: u64,
     delivered_time: Time,
+    acked_time: Time,
     first_sent: Time,
     /// Samples are app-limited until this much is delivered; 0 when they are not.
     app_limited_until: u64,
@@ -64,10 +67,12 @@ impl RateSampler {
             // A fresh flight: idle time before it must not count (draft §3.2).
             self.first_sent = now;
             self.delivered_time = now;
+            self.acked_time = now;
         }
         Snapshot {
             delivered: self.delivered,
             delivered_time: self.delivered_time,
+            acked_time: self.acked_time,
             first_sent: self.first_sent,
             app_limited: self.app_limited_until != 0,
         }
@@ -79,10 +84,12 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + inflight).max(1);
     }
 
-    /// A packet of `bytes` that left at `sent` with `snapshot` is newly acknowledged.
-    pub fn on_acked(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
+    /// A packet of `bytes` that left at `sent` with `snapshot` is newly acknowledged. `arrived`: now, or earlier by what
+    /// the acknowledgement is known to have waited for on its way ([`super::Ack::arrived`]).
+    pub fn on_acked(&mut self, now: Time, arrived: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
         self.delivered += bytes;
-        self.delivered_time = now;
+        self.delivered_time = self.delivered_time.max(arrived);
+        self.acked_time = now;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -102,8 +109,9 @@ impl RateSampler {
         let (sent, snapshot) = self.newest.take()?;
         self.first_sent = sent;
         let send_span = sent.since(snapshot.first_sent);
-        let ack_span = self.delivered_time.since(snapshot.delivered_time);
-        let interval = send_span.max(ack_span);
+        let arrival_span = self.delivered_time.since(snapshot.delivered_time);
+        let ack_span = self.acked_time.since(snapshot.acked_time);
+        let interval = send_span.max(arrival_span).max(ack_span);
         if interval.is_zero() || interval < min_rtt {
             return None;
         }
@@ -140,7 +148,7 @@ mod tests {
             sent.push((ms(t), s.on_send(ms(t), inflight)));
             if t >= 40 && t % bunch == 0 {
                 while acked + 40 <= t as usize {
-                    s.on_acked(ms(t), 1000, sent[acked].0, &sent[acked].1);
+                    s.on_acked(ms(t), ms(t), 1000, sent[acked].0, &sent[acked].1);
                     acked += 1;
                 }
                 last = s.sample(RTT).or(last);
@@ -166,10 +174,10 @@ mod tests {
     fn idle_time_does_not_count() {
         let mut s = RateSampler::new();
         let a = s.on_send(ms(0), 0);
-        s.on_acked(ms(40), 1000, ms(0), &a);
+        s.on_acked(ms(40), ms(40), 1000, ms(0), &a);
         assert_eq!(s.sample(RTT).unwrap().bps, 200_000);
         let b = s.on_send(ms(9_000), 0);
-        s.on_acked(ms(9_040), 1000, ms(9_000), &b);
+        s.on_acked(ms(9_040), ms(9_040), 1000, ms(9_000), &b);
         assert_eq!(s.sample(RTT).unwrap().bps, 200_000);
     }
 
@@ -180,12 +188,12 @@ mod tests {
         let a = s.on_send(ms(0), 0);
         s.mark_app_limited(1000);
         assert!(a.app_limited);
-        s.on_acked(ms(40), 1000, ms(0), &a);
+        s.on_acked(ms(40), ms(40), 1000, ms(0), &a);
         assert!(s.sample(RTT).unwrap().app_limited);
         let b = s.on_send(ms(41), 0);
-        s.on_acked(ms(81), 1000, ms(41), &b);
+        s.on_acked(ms(81), ms(81), 1000, ms(41), &b);
         let c = s.on_send(ms(82), 0);
-        s.on_acked(ms(122), 1000, ms(82), &c);
+        s.on_acked(ms(122), ms(122), 1000, ms(82), &c);
         assert!(!s.sample(RTT).unwrap().app_limited);
     }
 
@@ -194,12 +202,12 @@ mod tests {
         let mut s = RateSampler::new();
         let a = s.on_send(ms(0), 0);
         let b = s.on_send(ms(1), 1000);
-        s.on_acked(ms(40), 1000, ms(0), &a);
+        s.on_acked(ms(40), ms(40), 1000, ms(0), &a);
         assert!(s.take_round_start());
-        s.on_acked(ms(41), 1000, ms(1), &b);
+        s.on_acked(ms(41), ms(41), 1000, ms(1), &b);
         assert!(!s.take_round_start(), "sent before the round began");
         let c = s.on_send(ms(42), 0);
-        s.on_acked(ms(82), 1000, ms(42), &c);
+        s.on_acked(ms(82), ms(82), 1000, ms(42), &c);
         assert!(s.take_round_start());
     }
 
@@ -207,7 +215,7 @@ mod tests {
     fn shorter_than_min_rtt_is_no_sample() {
         let mut s = RateSampler::new();
         let a = s.on_send(ms(0), 0);
-        s.on_acked(ms(10), 1000, ms(0), &a);
+        s.on_acked(ms(10), ms(10), 1000, ms(0), &a);
         assert_eq!(s.sample(RTT), None);
     }
 }

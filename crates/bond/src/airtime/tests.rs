@@ -64,7 +64,7 @@ impl Rig {
             for (i, bytes) in deliver(&shown).into_iter().enumerate().filter(|d| d.1 > 0) {
                 let path = &mut self.paths[i];
                 let snapshot = path.sampler.on_send(self.now, 0);
-                path.sampler.on_acked(self.now, bytes, self.now, &snapshot);
+                path.sampler.on_acked(self.now, self.now, bytes, self.now, &snapshot);
                 self.airtime.on_sent(path.id, bytes as u32);
             }
             let told: Vec<_> = (0..self.paths.len()).map(|i| self.airtime.air(path_id(i as u8))).collect();

@@ -384,10 +384,23 @@ impl Path {
         if out.acked.is_empty() {
             return;
         }
-        let mut bytes = 0;
+        let newest_sent = out.acked.iter().map(|s| s.at).max().unwrap_or(now);
+        let mut ack = Ack {
+            now,
+            bytes: out.acked.iter().map(|s| u64::from(s.bytes)).sum(),
+            lost_bytes: out.lost.iter().map(|s| u64::from(s.bytes)).sum(),
+            newest_sent,
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min(),
+            queue_delay,
+            delivery_rate_bps: 0,
+            app_limited: false,
+            round_start: false,
+            ce_packets,
+            inflight: self.sent.inflight(),
+        };
         for s in &out.acked {
-            bytes += u64::from(s.bytes);
-            self.sampler.on_acked(now, u64::from(s.bytes), s.at, &s.snapshot);
+            self.sampler.on_acked(now, ack.arrived(), u64::from(s.bytes), s.at, &s.snapshot);
             if let Some(size) = s.probe
                 && self.mtu.on_probe_acked(size)
             {
@@ -395,23 +408,9 @@ impl Path {
             }
         }
         self.traffic.acked += out.acked.len() as u64;
-        let newest_sent = out.acked.iter().map(|s| s.at).max().unwrap_or(now);
-        let round_start = self.sampler.take_round_start();
+        ack.round_start = self.sampler.take_round_start();
         let Some(rate) = self.sampler.sample(self.rtt.min()) else { return };
-        let ack = Ack {
-            now,
-            bytes,
-            lost_bytes: out.lost.iter().map(|s| u64::from(s.bytes)).sum(),
-            newest_sent,
-            rtt: self.rtt.latest(),
-            min_rtt: self.rtt.min(),
-            queue_delay,
-            delivery_rate_bps: rate.bps,
-            app_limited: rate.app_limited,
-            round_start,
-            ce_packets,
-            inflight: self.sent.inflight(),
-        };
+        (ack.delivery_rate_bps, ack.app_limited) = (rate.bps, rate.app_limited);
         self.cc.on_ack(&ack, siblings);
     }
 

@@ -128,6 +128,7 @@ mod tests {
             let report = Report {
                 now: Time::from_millis(20 * k),
                 span: 0.02,
+                acking: 0.02,
                 gap: 0.0,
                 still: 0.0,
                 acked: 1.0,

@@ -7,8 +7,9 @@ use ropewalk_time::{Duration, Time};
 const LONGEST_WINDOW: Duration = Duration::from_secs(2);
 /// Longest gap that counts. Seconds.
 const MAX_GAP: f64 = 0.05;
-/// Seconds of gaps that the usual one is found from.
+/// Seconds of gaps that the usual one is found from, and from how many on.
 const MEMORY: f64 = 1.0;
+const KNOWN: f64 = 0.3;
 /// A gap of so many usual ones, and so many seconds more, is a pause if what came after it had
 /// waited for this part of it: the path stood still. What only its acknowledgement was late for
 /// had waited in no queue.
@@ -16,7 +17,7 @@ const PAUSE: f64 = 4.0;
 const PAUSE_LEAST: f64 = 0.002;
 const WAITED: f64 = 0.5;
 
-/// Gaps between acknowledgements. Seconds.
+/// Gaps between acknowledgements, and between the arrivals that they tell of. Seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     /// ns.
@@ -33,19 +34,25 @@ impl Gaps {
         Gaps { longest: lately, ordinary: lately, sum: 0.0, squares: 0.0 }
     }
 
-    /// What came after the gap had waited in a queue for `queue` seconds.
-    pub(super) fn add(&mut self, now: Time, gap: Duration, queue: f64) {
+    /// A gap between acknowledgements; arrivals `paused` for so long. What came after it had waited
+    /// in a queue for `queue` seconds.
+    pub(super) fn add(&mut self, now: Time, gap: Duration, paused: Duration, queue: f64) {
         self.longest.update(now, gap.as_nanos() as u64);
-        let gap = gap.as_secs_f64();
-        self.ordinary.update(now, ((gap - self.still(gap, queue)) * 1e9) as u64);
-        let kept = libm::exp(-gap / MEMORY);
-        self.sum = self.sum * kept + gap;
-        self.squares = self.squares * kept + gap * gap;
+        let paused = paused.as_secs_f64();
+        let ordinary = gap.as_secs_f64() - self.still(paused, queue);
+        self.ordinary.update(now, (ordinary.max(0.0) * 1e9) as u64);
+        let kept = libm::exp(-paused / MEMORY);
+        self.sum = self.sum * kept + paused;
+        self.squares = self.squares * kept + paused * paused;
     }
 
     /// How much of a gap the path stood still for, beyond what it always does.
     pub(super) fn still(&self, gap: f64, queue: f64) -> f64 {
-        if queue < WAITED * gap { 0.0 } else { (gap - PAUSE * self.usual() - PAUSE_LEAST).max(0.0) }
+        if queue < WAITED * gap || self.sum < KNOWN {
+            0.0
+        } else {
+            (gap - PAUSE * self.usual() - PAUSE_LEAST).max(0.0)
+        }
     }
 
     /// The longest lately, pauses and all.
@@ -78,7 +85,8 @@ mod tests {
             let (gap, queue) = if is_due { (long, queue) } else { (short, 0.0) };
             due += if is_due { every } else { 0.0 };
             now += gap;
-            gaps.add(Time::from_nanos((now * 1e9) as u64), Duration::from_secs_f64(gap), queue);
+            let gap = Duration::from_secs_f64(gap);
+            gaps.add(Time::from_nanos((now * 1e9) as u64), gap, gap, queue);
         }
         gaps
     }

@@ -107,6 +107,7 @@ pub struct Tidal {
     bare_rtt: f64,
     gaps: Gaps,
     last_ack: Option<Time>,
+    last_arrived: Time,
     /// The last rate sample was a lower bound.
     app_limited: bool,
 }
@@ -129,6 +130,7 @@ impl Tidal {
             bare_rtt: 0.0,
             gaps: Gaps::new(),
             last_ack: None,
+            last_arrived: Time::ZERO,
             app_limited: true,
         }
     }
@@ -183,11 +185,13 @@ impl Tidal {
         }
         self.srtt += (rtt - self.srtt) / 8.0;
         self.bare_rtt += (bare - self.bare_rtt) / 8.0;
+        let arrived = self.last_arrived.max(ack.arrived());
+        let paused = arrived.since(core::mem::replace(&mut self.last_arrived, arrived));
         if let Some(last) = self.last_ack.replace(ack.now)
             && !ack.app_limited
             && !matches!(self.phase, Phase::Startup(_))
         {
-            self.gaps.add(ack.now, ack.now.since(last), queue_of(ack));
+            self.gaps.add(ack.now, ack.now.since(last), paused, queue_of(ack));
         }
         self.loss.count(ack.newest_sent, ack.bytes, 0);
     }
@@ -205,7 +209,7 @@ impl Tidal {
     fn must_react(&mut self, ack: &Ack, queue: f64, target: f64) -> bool {
         let above = queue - self.delay.floor();
         let risen = self.onset.on_ack(ack, above, 3.0 * target + 4.0 * self.delay.noise());
-        let old_enough = self.monitor.as_ref().is_some_and(|e| e.age(ack) > 3.0 * self.gaps.longest());
+        let old_enough = self.monitor.as_ref().is_some_and(|e| e.span() > 3.0 * self.gaps.longest());
         let unexpected = match &self.phase {
             Phase::Steady(s) => self.is_probing() || s.high == 0 && !self.delay.is_noisy(),
             Phase::Startup(_) | Phase::Competition(_) => false,
@@ -323,15 +327,18 @@ impl Controller for Tidal {
             self.phase = Phase::Steady(Steady::new(ack.now, self.rate));
         }
         let stop = self.must_react(ack, queue, target);
-        let mtu = self.mtu;
-        let min_span = self.min_interval();
-        let monitor = self.monitor.get_or_insert_with(|| MonitorInterval::begin(ack.now, ack.newest_sent));
-        monitor.on_ack(ack, queue, mtu);
-        if stop || monitor.is_over(ack, min_span) {
-            let report = monitor.report(ack, &self.gaps);
-            self.monitor = Some(MonitorInterval::begin(ack.now, ack.newest_sent));
+        let Some(mut monitor) = self.monitor.take() else {
+            self.monitor = Some(MonitorInterval::first(ack, queue));
+            return;
+        };
+        monitor.stop |= stop;
+        if monitor.is_over(ack, self.min_interval()) {
+            let (report, next) = monitor.end(ack.now, &self.gaps);
+            monitor = next;
             self.on_interval(&report);
         }
+        monitor.on_ack(ack, queue, self.mtu);
+        self.monitor = Some(monitor);
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &[Sibling]) {

@@ -4,13 +4,17 @@ use super::gaps::Gaps;
 use crate::Ack;
 use ropewalk_time::Time;
 
-/// A monitor interval that is being measured. Intervals follow each other without a gap, so the
-/// error of cutting a stream of packets at an arbitrary one cancels from interval to interval.
+/// A monitor interval that is being measured. Its time is that of arrivals ([`Ack::arrived`]): many
+/// acknowledgements that come at once after a wait are no fast path. It ends before what arrives
+/// later than all before, so it counts whole lumps.
 #[derive(Clone, Debug)]
 pub(super) struct MonitorInterval {
     start: Time,
-    /// Send time of the newest packet acknowledged when the interval began.
-    sent_start: Time,
+    /// What was newest when the interval began, and is by now.
+    from: Newest,
+    to: Newest,
+    /// It is to end, however short.
+    pub stop: bool,
     acked: f64,
     lost: f64,
     app_limited: f64,
@@ -20,10 +24,26 @@ pub(super) struct MonitorInterval {
     queue: f64,
     queue_sum: f64,
     swings: Swings,
-    last: Time,
+    /// Longest gap between acknowledgements, and between arrivals.
+    longest_wait: f64,
     longest_gap: f64,
     /// Queue delay of what came after it.
     queue_after: f64,
+}
+
+/// Of the newest packet that was acknowledged: when it left and arrived, and when its acknowledgement came.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent: Time,
+    arrived: Time,
+    acked: Time,
+}
+
+impl Newest {
+    fn and(self, other: Newest) -> Newest {
+        let sent = self.sent.max(other.sent);
+        Newest { sent, arrived: self.arrived.max(other.arrived), acked: other.acked }
+    }
 }
 
 /// A finished interval. Seconds, bytes, and bytes per second.
@@ -32,7 +52,9 @@ pub(super) struct Report {
     pub now: Time,
     /// How long it took.
     pub span: f64,
-    /// Longest gap between acknowledgements, without `still`.
+    /// How long its acknowledgements took, without what may be a time that the path stood still.
+    pub acking: f64,
+    /// Longest gap between arrivals, without `still`.
     pub gap: f64,
     /// How long the path stood still in it.
     pub still: f64,
@@ -55,10 +77,19 @@ pub(super) struct Report {
 const APP_LIMITED_PART: f64 = 0.1;
 
 impl MonitorInterval {
-    pub(super) fn begin(now: Time, sent: Time) -> Self {
+    /// The first one, which begins with an acknowledgement. Its packets came before, but what they
+    /// waited for counts: it may be the least for long.
+    pub(super) fn first(ack: &Ack, queue: f64) -> Self {
+        let newest = Newest { sent: ack.newest_sent, arrived: ack.arrived(), acked: ack.now };
+        MonitorInterval { queue, ..Self::begin(ack.now, newest) }
+    }
+
+    fn begin(now: Time, newest: Newest) -> Self {
         MonitorInterval {
             start: now,
-            sent_start: sent,
+            from: newest,
+            to: newest,
+            stop: false,
             acked: 0.0,
             lost: 0.0,
             app_limited: 0.0,
@@ -68,7 +99,7 @@ impl MonitorInterval {
             queue: f64::INFINITY,
             queue_sum: 0.0,
             swings: Swings::default(),
-            last: now,
+            longest_wait: 0.0,
             longest_gap: 0.0,
             queue_after: 0.0,
         }
@@ -76,8 +107,11 @@ impl MonitorInterval {
 
     pub(super) fn on_ack(&mut self, ack: &Ack, queue: f64, mtu: f64) {
         self.acked += ack.bytes as f64;
-        let last = core::mem::replace(&mut self.last, ack.now);
-        let gap = ack.now.since(last).as_secs_f64();
+        let newest = Newest { sent: ack.newest_sent, arrived: ack.arrived(), acked: ack.now };
+        let last = self.to;
+        self.to = last.and(newest);
+        self.longest_wait = self.longest_wait.max(self.to.acked.since(last.acked).as_secs_f64());
+        let gap = self.to.arrived.since(last.arrived).as_secs_f64();
         if gap > self.longest_gap {
             (self.longest_gap, self.queue_after) = (gap, queue);
         }
@@ -96,23 +130,31 @@ impl MonitorInterval {
         self.lost += bytes as f64;
     }
 
-    /// Whether a packet sent in it has come back, and it is `min_span` seconds and four acknowledgements old.
+    /// Whether it is over before this acknowledgement: a packet sent in it has come back, and it is
+    /// `min_span` seconds and four acknowledgements long.
     pub(super) fn is_over(&self, ack: &Ack, min_span: f64) -> bool {
-        ack.newest_sent >= self.start && self.acks >= 4 && ack.now.since(self.start).as_secs_f64() >= min_span
+        let enough = self.to.sent >= self.start && self.acks >= 4 && self.span() >= min_span;
+        (enough || self.stop) && ack.arrived() > self.to.arrived
     }
 
-    /// Seconds since it began.
-    pub(super) fn age(&self, ack: &Ack) -> f64 {
-        ack.now.since(self.start).as_secs_f64()
+    /// Seconds of arrivals in it.
+    pub(super) fn span(&self) -> f64 {
+        self.to.arrived.since(self.from.arrived).as_secs_f64()
     }
 
-    pub(super) fn report(&self, ack: &Ack, gaps: &Gaps) -> Report {
-        let span = ack.now.since(self.start).as_secs_f64().max(1e-6);
+    /// What it told, and the next one.
+    pub(super) fn end(&self, now: Time, gaps: &Gaps) -> (Report, MonitorInterval) {
+        (self.report(now, gaps), MonitorInterval::begin(now, self.to))
+    }
+
+    fn report(&self, now: Time, gaps: &Gaps) -> Report {
+        let span = self.span().max(1e-6);
         let still = gaps.still(self.longest_gap, self.queue_after);
-        let sent_span = ack.newest_sent.since(self.sent_start).as_secs_f64().max(1e-6);
+        let sent_span = self.to.sent.since(self.from.sent).as_secs_f64().max(1e-6);
         Report {
-            now: ack.now,
+            now,
             span,
+            acking: self.to.acked.since(self.from.acked).as_secs_f64() - still.min(self.longest_wait),
             gap: self.longest_gap - still,
             still,
             acked: self.acked,

@@ -104,9 +104,11 @@ impl Inputs<'_> {
         self.report.lost / (self.report.acked + self.report.lost).max(1.0)
     }
 
-    /// Rate that the link served in the interval, while it did.
+    /// Rate that the link served in the interval, while it did. Only the receiver says when packets
+    /// arrived, so what it says may lower the rate, and raises it as far as acknowledgements bear it out.
     pub(super) fn served(&self) -> f64 {
-        self.report.acked / (self.report.span - self.report.still).max(1e-6) / (1.0 - self.loss.made_up())
+        let over = |span: f64| self.report.acked / span.max(1e-6) / (1.0 - self.loss.made_up());
+        over(self.report.span - self.report.still).min(over(self.report.acking).max(self.rate))
     }
 }
 

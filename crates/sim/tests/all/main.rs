@@ -16,6 +16,7 @@ mod rivals;
 mod roaming;
 mod rule;
 mod scenarios;
+mod sixty;
 mod standstill;
 mod steering;
 mod traces;

@@ -147,7 +147,7 @@ impl Control {
 
     /// A segment of `bytes` that left at `sent` was delivered.
     pub(crate) fn on_delivered(&mut self, now: Time, bytes: u64, sent: Time, snapshot: &Snapshot) {
-        self.sampler.on_acked(now, bytes, sent, snapshot);
+        self.sampler.on_acked(now, now, bytes, sent, snapshot);
     }
 
     /// Bytes are believed lost; true if the controller made its window smaller for it.

@@ -224,6 +224,7 @@ fn changes_of_a_path(browser: &mut Browser, states: &States) {
     );
     browser.eval("[...document.querySelectorAll('dialog')].at(-1).querySelector('[type=submit]').click()");
     browser.wait_for("!document.querySelector('tr[data-key=\"wan2\"]') && !document.querySelector('dialog')");
+    assert_eq!(views::focused(browser), "Paths", "the row of both dialogs is gone, and its table is not");
     browser.eval("document.getElementById('add-path').click()");
     browser.eval("document.querySelector('dialog input[type=text]').value = 'wan2'");
     browser.eval("document.querySelector('dialog [type=submit]').click()");
@@ -268,17 +269,21 @@ fn a_gateway_as_it_is_seen() {
     browser.eval("document.getElementById('flows-toggle').click()");
     browser.wait_for("document.querySelector('#flows-table tbody tr th .value')?.textContent === 'alice'");
     is_accessible_everywhere(&mut browser, "the page of a gateway");
+    views::the_focus_comes_back(&mut browser, &states);
     views::what_is_granted(&mut browser, &states);
     views::groups_and_exits(&mut browser, &states);
 
     // Whoever is revoked is asked about first, and is out.
     flow.ends_whole();
-    browser.eval("document.querySelector('[aria-label=\"Revoke alice\"]').click()");
-    browser.wait_for("document.querySelector('dialog h2').textContent === 'Revoke alice?'");
+    browser.eval("document.querySelector('[aria-label=\"Revoke alice\"]').focus()");
+    browser.press("Enter", 13);
+    browser.wait_for("document.querySelector('dialog h2')?.textContent === 'Revoke alice?'");
     assert!(client.exit_status().unwrap().is_none());
     browser.eval("document.querySelector('dialog [type=submit]').click()");
     client.wait_for_line("the gateway has revoked this device", PATIENCE).unwrap();
-    browser.wait_for("!document.querySelector('tr[data-key=\"alice\"]')");
+    browser
+        .wait_for("!document.querySelector('tr[data-key=\"alice\"]') && !document.querySelector('dialog')");
+    assert_eq!(views::focused(&mut browser), "Clients", "the row is gone, and its table is not");
     browser.wait_for("document.querySelector('.timeline').textContent.includes('alice was revoked')");
 
     // The daemon ends and comes again; then the page's own server ends.

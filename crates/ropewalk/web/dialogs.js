@@ -1,10 +1,11 @@
 // What can be changed, each in a dialog of its own.
 
 import { act } from "./api.js";
-import { make, say } from "./dom.js";
+import { keepFocus, make, say } from "./dom.js";
 import { amount, rate } from "./format.js";
 
 let number = 0;
+let giveFocusBack;
 
 function field(title, input, hint) {
   number += 1;
@@ -39,7 +40,13 @@ function dialog(title, content, submit, work, ...more) {
     event.preventDefault();
     if (work) attempt(work);
   });
-  box.addEventListener("close", () => box.remove());
+  // The browser knows the button that opened it only while live data does not make that button anew. Of dialogs
+  // that open one another the first one's counts.
+  if (!document.querySelector("dialog")) giveFocusBack = keepFocus();
+  box.addEventListener("close", () => {
+    box.remove();
+    giveFocusBack();
+  });
   document.body.append(box);
   box.showModal();
   return { box, attempt };

@@ -29,6 +29,27 @@ export function say(text) {
   saidTimer = setTimeout(() => setText($("said"), ""), 6000);
 }
 
+// Notes where the focus is. What it gives brings it back there if it was lost meanwhile: to the control, to the
+// one of its name that was made in its place, or else to what is left around it.
+export function keepFocus() {
+  const was = document.activeElement;
+  const name = was.getAttribute("aria-label");
+  const around = [];
+  for (let e = was; (e = e.parentElement?.closest("[aria-label], [aria-labelledby], main")); ) around.push(e);
+  return () => {
+    if (document.activeElement !== document.body) return;
+    const twin = name && around.find((e) => e.isConnected)?.querySelector(`[aria-label="${CSS.escape(name)}"]`);
+    for (const element of [was, twin, ...around]) {
+      if (!element?.isConnected) continue;
+      // Sections and tables take the focus only by this.
+      if (element.tabIndex < 0) element.tabIndex = -1;
+      // What is hidden or disabled does not take it.
+      element.focus({ preventScroll: true });
+      if (document.activeElement === element) return;
+    }
+  };
+}
+
 // A table. Columns: { title, text(row), tone(row)?, mark(row)?, numeric? } or { label, action(row, now) }. Rows have a key.
 // Roles are said, since a narrow screen shows rows as blocks, and browsers then forget that it is a table.
 export class Table {

@@ -3,7 +3,7 @@
 import { get, listen, open } from "./api.js";
 import { BROUGHT, Charts, COLOURS, PATHS, SENT, WALK } from "./charts.js";
 import { addPath, changeClient, changeGroup, changePath, forwardPort, giveExit, invite, makeGroup, revoke, withdraw } from "./dialogs.js";
-import { $, Table, make, setText, show } from "./dom.js";
+import { $, Table, keepFocus, make, setText, show } from "./dom.js";
 import { bits, bytes, clock, dbm, ms, percent, quota, time, us } from "./format.js";
 import { showBunch } from "./bunch.js";
 
@@ -161,8 +161,8 @@ function showGrants() {
     { label: "actions", action: actions },
   ];
   const rows = grantRows(page.grants);
-  table("grants-table", "Granted", columns, rows);
   show($("grants-table"), rows.length > 0);
+  table("grants-table", "Granted", columns, rows);
   setText($("grants-line"), rows.length ? "" : "Nothing: no port is forwarded, no client has a cap, clients do not reach each other.");
   for (const button of $("grants").querySelectorAll(".actions button")) button.disabled = !names().length;
 }
@@ -206,14 +206,13 @@ function roamColumns() {
   ];
 }
 
-// A table is made once, and again where its columns are others. The focus stays at its button.
+// A table is made once, and again where its columns are others. The focus stays in it.
 function table(place, label, columns, rows) {
   const titles = columns.map((c) => c.title).join();
-  const anew = page.tables[place]?.titles !== titles;
-  const focused = anew && $(place).contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
-  if (anew) page.tables[place] = { titles, table: new Table($(place), label, columns) };
+  const giveFocusBack = $(place).contains(document.activeElement) && keepFocus();
+  if (page.tables[place]?.titles !== titles) page.tables[place] = { titles, table: new Table($(place), label, columns) };
   page.tables[place].table.update(rows);
-  if (focused) $(place).querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  if (giveFocusBack) giveFocusBack();
 }
 
 // Figures with their names: [name, text, size].

@@ -25,6 +25,59 @@ fn listed(states: &States, command: &str) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
+/// Opens the dialog of a button by the keyboard.
+fn open_dialog(browser: &mut Browser, button: &str) {
+    browser.eval(&format!("document.querySelector('[aria-label={button:?}]').focus()"));
+    browser.press("Enter", 13);
+    browser.wait_for("document.querySelector('dialog[open]')");
+}
+
+/// Where the focus is.
+pub(super) fn focused(browser: &mut Browser) -> Value {
+    let (name, id) = ("document.activeElement.getAttribute('aria-label')", "document.activeElement.id");
+    browser.eval(&format!("{name} || {id} || document.activeElement.tagName"))
+}
+
+/// Somebody else changes what a dialog was opened from, while it is open. At a gateway whose clients are
+/// `alice` and `bob`.
+pub(super) fn the_focus_comes_back(browser: &mut Browser, states: &States) {
+    let gateway = states.of("gateway");
+    let by_another = |args: &[&str]| {
+        let (code, _, err) = ropewalk(&[args, &["--state", &gateway]].concat());
+        assert_eq!(code, 0, "{args:?}: {err}");
+    };
+    let closed_by_escape = |browser: &mut Browser| {
+        browser.press("Escape", 27);
+        browser.wait_for("!document.querySelector('dialog')");
+        focused(browser)
+    };
+    // A column comes, and goes: the table is made anew.
+    let quotas: [(&[&str], &str); 2] =
+        [(&["quota", "set", "alice", "10GB"], "true"), (&["quota", "remove", "alice"], "false")];
+    for (change, has_column) in quotas {
+        open_dialog(browser, "Change alice");
+        browser.eval("void (window.button = document.querySelector('[aria-label=\"Change alice\"]'))");
+        by_another(change);
+        browser.wait_for(&format!("Boolean({}) === {has_column}", cell("alice", "quota")));
+        assert_eq!(browser.eval("window.button.isConnected"), false, "the table is another");
+        assert_eq!(closed_by_escape(browser), "Change alice", "after {change:?}");
+    }
+    // The row goes, and the table stays.
+    invite(states, "carol");
+    browser.wait_for(&format!("{} === 'invited'", cell("carol", "state")));
+    open_dialog(browser, "Revoke carol");
+    by_another(&["revoke", "carol"]);
+    browser.wait_for("!document.querySelector('tr[data-key=carol]')");
+    assert_eq!(closed_by_escape(browser), "Clients");
+    // The last row goes, and its table is hidden.
+    by_another(&["forward", "add", "alice", "tcp", "8080"]);
+    browser.wait_for("document.querySelector('[aria-label=\"Remove tcp port 8080\"]')");
+    open_dialog(browser, "Remove tcp port 8080");
+    by_another(&["forward", "remove", "tcp", "8080"]);
+    browser.wait_for(&text_of("grants-line", "Nothing: no port is forwarded"));
+    assert_eq!(closed_by_escape(browser), "grants");
+}
+
 /// Chooses a member of a group in the dialog that is open, or takes it away, by the keyboard.
 fn choose(browser: &mut Browser, client: &str) {
     browser.eval(&format!("document.querySelector('dialog .many [value={client}]').focus()"));

@@ -26,6 +26,8 @@ function dialog(title, content, submit, work, ...more) {
   const box = make("dialog", { "aria-labelledby": heading.id }, form);
   const attempt = async (what) => {
     wrong.textContent = "";
+    // A button that is disabled loses the focus.
+    const stay = keepFocus();
     for (const b of form.querySelectorAll("button")) b.disabled = true;
     try {
       const after = await what();
@@ -35,6 +37,7 @@ function dialog(title, content, submit, work, ...more) {
       wrong.textContent = error.message;
     }
     for (const b of form.querySelectorAll("button")) b.disabled = false;
+    stay();
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -166,9 +166,13 @@ pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
     is_accessible_everywhere(browser, "the dialog of a client");
     // What the gateway refuses is said, and the dialog stays.
     browser.eval("document.querySelector('dialog input[type=text]').value = '1kB'");
-    submit(browser);
+    // The answer comes after the next frame: that takes the focus from a button that waits.
+    browser.eval("void (window.fetch = ((f) => (...a) => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))).then(() => f(...a)))(fetch))");
+    browser.eval("document.querySelector('dialog [type=submit]').focus()");
+    browser.press("Enter", 13);
     browser
         .wait_for("document.querySelector('dialog .wrong').textContent.includes('a quota is 1MB at least')");
+    assert_eq!(browser.eval("document.activeElement.matches('dialog [type=submit]')"), true);
     assert_eq!(list("quota"), json!([]));
     browser.eval("document.querySelector('dialog input[type=text]').value = '10GB'");
     browser.eval("document.querySelectorAll('dialog .pair input')[0].value = '20Mbit'");

@@ -148,7 +148,7 @@ fn requests_and_segments_are_answered_whole() {
         return;
     }
     let flows = flow("request", "bytes = \"30kB\"\ninterval = \"5ms\"\necn = true")
-        + &flow("adaptive", "qualities = [\"1Mbit/s\", \"4Mbit/s\"]\nsegment = \"200ms\"");
+        + &flow("adaptive", "segments = { length = \"200ms\", qualities = [\"1Mbit/s\", \"4Mbit/s\"] }");
     let run = Run::begin(&flows, quick());
     run.until("answers", |rows| rows[0].responses >= Some(10) && rows[1].quality_mbps >= Some(2.0));
     let rows = run.end();

@@ -176,14 +176,14 @@ fn impossible_settings() {
         ),
         (
             with(&[("kind = \"tcp\"", "kind = \"udp\"\nmss = 1000")]),
-            "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, on, off, spells, packet, deadline",
+            "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, spells, packet, deadline",
         ),
         (
             with(&[(
                 "kind = \"tcp\"",
-                "kind = \"udp\"\nrate = \"1Mbit/s\"\non = \"1ns\"\noff = \"0s\"\nspells = \"exponential\"",
+                "kind = \"udp\"\nrate = \"1Mbit/s\"\nspells = { on = \"1ns\", off = \"0s\", lengths = \"exponential\" }",
             )]),
-            "s.toml:31: flow.down-sta1.on: `on` and `off` together are 1.2µs at least, a 10000th of the time between packets",
+            "s.toml:31: flow.down-sta1.spells.on: `on` and `off` together are 1.2µs at least, a 10000th of the time between packets",
         ),
         (
             with(&[("kind = \"tcp\"", "kind = \"udp\"\npacket = \"100B\"\nrate = \"900Gbit/s\"")]),
@@ -401,6 +401,48 @@ fn settings_of_tcp_and_mptcp_are_checked() {
     has("node.server.mptcp.subflows: Linux takes 0 to 8 here");
     let text = and("ecn = true\n").replace("[node.server]", "[node.server]\ntcp = { ecn = \"always\" }");
     assert!(said(&text).contains("node.server.tcp.ecn: there is no \"always\" here"));
+}
+
+#[test]
+fn spells_and_segments_are_checked() {
+    let udp = |more: &str| with(&[("kind = \"tcp\"", &format!("kind = \"udp\"\n{more}"))]);
+    let film = |more: &str| with(&[("kind = \"tcp\"", &format!("kind = \"adaptive\"\n{more}"))]);
+    for (text, sentence) in [
+        (udp("spells = { on = \"1s\", off = \"1s\" }"), "30: flow.down-sta1.spells: spells need a rate"),
+        (
+            udp("rate = \"1Mbit/s\"\nspells = { on = \"0s\", off = \"1s\" }"),
+            "31: flow.down-sta1.spells.on: a spell of sending has a length above 0",
+        ),
+        (
+            udp("rate = \"1Mbit/s\"\nspells = { on = \"1s\" }"),
+            "31: flow.down-sta1.spells.off: `off` is missing; give a time",
+        ),
+        (
+            film("spells = { on = \"1s\", off = \"1s\" }"),
+            "30: flow.down-sta1.spells: this means nothing for adaptive",
+        ),
+        (
+            film("segments.length = \"0s\""),
+            "30: flow.down-sta1.segments.length: a segment has a length above 0",
+        ),
+        (
+            film("segments.qualities = [\"2Mbit/s\", \"1Mbit/s\"]"),
+            "30: flow.down-sta1.segments.qualities: write qualities from the lowest up",
+        ),
+        // As these keys were written before they had tables.
+        (
+            film("segment = \"4s\""),
+            "30: flow.down-sta1.segment: there is no such key; did you mean `segments`?",
+        ),
+        (film("qualities = [\"1Mbit/s\"]"), "30: flow.down-sta1.qualities: there is no such key"),
+        (udp("on = \"1s\""), "30: flow.down-sta1.on: there is no such key"),
+        (
+            udp("spells = \"fixed\""),
+            "30: flow.down-sta1.spells: this is a text, but has to be a table of keys",
+        ),
+    ] {
+        assert!(said(&text).contains(sentence), "expected\n{sentence}\ngot\n{}", said(&text));
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) fn check(judge: &mut Judge) {
         check_values(judge, flow);
         check_category(judge, flow);
         check_steering(judge, flow);
+        check_spells(judge, flow);
+        check_segments(judge, flow);
     }
     for (i, event) in judge.scenario.event.iter().enumerate() {
         check_event(judge, &format!("event.{i}"), event);
@@ -79,7 +81,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "scheduler",
             "steering",
         ],
-        FlowKind::Udp => &["bytes", "rate", "on", "off", "spells", "packet", "deadline"],
+        FlowKind::Udp => &["bytes", "rate", "spells", "packet", "deadline"],
         FlowKind::Ping => &["packet", "interval"],
         FlowKind::Request => &[
             "bytes",
@@ -103,8 +105,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
             "ack-hold",
             "paths",
             "scheduler",
-            "qualities",
-            "segment",
+            "segments",
         ],
     }
 }
@@ -114,8 +115,6 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("bytes", flow.bytes.is_some()),
         ("rate", flow.rate.is_some()),
         ("deadline", flow.deadline.is_some()),
-        ("on", flow.on.is_some()),
-        ("off", flow.off.is_some()),
         ("spells", flow.spells.is_some()),
         ("packet", flow.packet.is_some()),
         ("interval", flow.interval.is_some()),
@@ -130,8 +129,7 @@ fn check_keys(judge: &mut Judge, flow: &Flow) {
         ("paths", !flow.paths.is_empty()),
         ("scheduler", flow.scheduler.is_some()),
         ("steering", flow.steering.is_some()),
-        ("qualities", !flow.qualities.is_empty()),
-        ("segment", flow.segment.is_some()),
+        ("segments", flow.segments.is_some()),
     ];
     let honoured = honoured(flow.kind);
     for (key, _) in set.into_iter().filter(|(key, set)| *set && !honoured.contains(key)) {
@@ -183,6 +181,32 @@ fn check_steering(judge: &mut Judge, flow: &Flow) {
     });
 }
 
+fn check_spells(judge: &mut Judge, flow: &Flow) {
+    let Some(spells) = &flow.spells else { return };
+    let key = |below: &str| format!("flow.{}.spells{below}", flow.name);
+    judge.fail_if(flow.rate.is_none(), key(""), || {
+        "spells need a rate; give the flow `rate`, or take this out".into()
+    });
+    judge.fail_if(spells.on.is_zero(), key(".on"), || {
+        "a spell of sending has a length above 0; write more, or take `spells` out".into()
+    });
+    let least = gap(flow).map(|gap| gap / SPELLS).unwrap_or_default();
+    judge.fail_if(spells.on.saturating_add(spells.off) < least, key(".on"), || {
+        format!("`on` and `off` together are {least:?} at least, a {SPELLS}th of the time between packets")
+    });
+}
+
+fn check_segments(judge: &mut Judge, flow: &Flow) {
+    let Some(segments) = &flow.segments else { return };
+    let key = |below: &str| format!("flow.{}.segments.{below}", flow.name);
+    judge.fail_if(segments.qualities.windows(2).any(|w| w[1] <= w[0]), key("qualities"), || {
+        "write qualities from the lowest up".into()
+    });
+    judge.fail_if(segments.length.is_some_and(|s| s.is_zero()), key("length"), || {
+        "a segment has a length above 0".into()
+    });
+}
+
 /// The time between the packets of a sender of UDP that has a rate.
 fn gap(flow: &Flow) -> Option<Duration> {
     let rate = flow.rate.filter(|rate| flow.kind == FlowKind::Udp && rate.bps > 0)?;
@@ -198,22 +222,8 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
     judge.fail_if(flow.stop.is_some_and(|stop| stop <= flow.start), key("stop"), || {
         "it stops before it starts".into()
     });
-    let whole = flow.on.is_some() == flow.off.is_some() && (flow.on.is_none() || flow.rate.is_some());
-    let never = flow.on.is_some_and(|on| on.is_zero());
-    judge.fail_if(!whole || never, key("on"), || {
-        "spells need `on` above 0, `off` and `rate` together; write all three, or take `on` and `off` out"
-            .into()
-    });
-    let (gap, spells) = (gap(flow), flow.on.zip(flow.off));
-    let least = gap.map(|gap| gap / SPELLS).unwrap_or_default();
-    judge.fail_if(spells.is_some_and(|(on, off)| on.saturating_add(off) < least), key("on"), || {
-        format!("`on` and `off` together are {least:?} at least, a {SPELLS}th of the time between packets")
-    });
-    judge.fail_if(gap.is_some_and(|gap| gap.is_zero()), key("rate"), || {
+    judge.fail_if(gap(flow).is_some_and(|gap| gap.is_zero()), key("rate"), || {
         "packets would come closer than a nanosecond; write less, or make them longer".into()
-    });
-    judge.fail_if(flow.spells.is_some() && flow.on.is_none(), key("spells"), || {
-        "it always sends; say `on` and `off`, or take this out".into()
     });
     judge.fail_if(flow.bytes.is_some_and(|b| b.0 == 0), key("bytes"), || {
         "0 bytes are no flow; write more, or take this out".into()
@@ -251,12 +261,6 @@ fn check_values(judge: &mut Judge, flow: &Flow) {
             "a held spell has a length above 0".into()
         });
     }
-    judge.fail_if(flow.qualities.windows(2).any(|w| w[1] <= w[0]), key("qualities"), || {
-        "write qualities from the lowest up".into()
-    });
-    judge.fail_if(flow.segment.is_some_and(|s| s.is_zero()), key("segment"), || {
-        "a segment has a length above 0".into()
-    });
     judge.fail_if(
         flow.kind == FlowKind::Ping && flow.interval.is_some_and(|i| i.is_zero()),
         key("interval"),

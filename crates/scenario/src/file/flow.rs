@@ -123,6 +123,28 @@ choice! {
 }
 
 section! {
+    /// A sender that is silent at times: `{ on = "20ms", off = "80ms" }`.
+    pub struct FlowSpells {
+        /// How long it sends at a time, from its start on.
+        on: Duration,
+        /// How long it is silent between.
+        off: Duration,
+        /// Whether spells are all alike.
+        lengths: SpellLengths = SpellLengths::Fixed,
+    }
+}
+
+section! {
+    /// What an adaptive player asks for: `{ length = "4s", qualities = ["5Mbit/s", "10Mbit/s"] }`.
+    pub struct VideoSegments {
+        /// The length of a segment. If not said, 30 s.
+        length: Option<Duration>,
+        /// The qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
+        qualities: Vec<BitRate>,
+    }
+}
+
+section! {
     /// Traffic from one machine to another. Data goes from `from` to `to`.
     pub struct Flow {
         /// What to call it; figures are called after it.
@@ -141,13 +163,9 @@ section! {
         bytes: Option<Bytes>,
         /// udp, video: how fast. If not said, udp sends as fast as the interface takes packets.
         rate: Option<BitRate>,
-        /// udp with a `rate`, in the simulator: how long it sends at a time, from its start on. If
-        /// not said, always.
-        on: Option<Duration>,
-        /// The same: how long it is silent between.
-        off: Option<Duration>,
-        /// The same: whether spells are all alike. If not said, they are.
-        spells: Option<SpellLengths>,
+        /// udp with a `rate`, in the simulator: spells of sending and of silence. If not said, it
+        /// always sends.
+        spells: Option<FlowSpells>,
         /// udp, video: the length of IP packets. 1500, a full Ethernet frame. ping: of echo requests, 84 if not said.
         packet: Option<Bytes>,
         /// udp: a packet that takes longer one way comes too late. Nothing is dropped by it:
@@ -179,10 +197,8 @@ section! {
         /// mptcp: how the receiver steers, in the lab on the weighted-fair medium only. On 802.11
         /// it measures packet times (`node.NAME.roam`). If not said, it does not steer.
         steering: Option<Steering>,
-        /// adaptive: the qualities on offer. If not said, 5, 10, 15 and 20 Mbit/s.
-        qualities: Vec<BitRate>,
-        /// adaptive: the length of a segment. If not said, 30 s.
-        segment: Option<Duration>,
+        /// adaptive: the length of segments and the qualities on offer.
+        segments: Option<VideoSegments>,
         /// The priority that 802.11 gives it.
         category: AccessCategory = AccessCategory::BestEffort,
     }

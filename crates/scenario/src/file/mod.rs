@@ -19,7 +19,8 @@ pub use compare::Compare;
 pub use event::{Event, What};
 pub use expect::{Expect, Over, Ratio, Within};
 pub use flow::{
-    AckHold, Flow, FlowKind, MarkLaw, MptcpScheduler, SpellLengths, Steering, TcpControl, TcpSlowStart,
+    AckHold, Flow, FlowKind, FlowSpells, MarkLaw, MptcpScheduler, SpellLengths, Steering, TcpControl,
+    TcpSlowStart, VideoSegments,
 };
 pub use link::{Discipline, Link, LinkQueue, Loss, OneWay, QueueLimit};
 pub use medium::{

@@ -15,7 +15,7 @@ use crate::world::EndpointId;
 use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{
-    AccessCategory, Ecn, Flow, FlowKind, MptcpScheduler, SpellLengths, TcpControl, TcpSlowStart,
+    AccessCategory, Ecn, Flow, FlowKind, FlowSpells, MptcpScheduler, SpellLengths, TcpControl, TcpSlowStart,
 };
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
@@ -29,9 +29,9 @@ pub const PING_PACKET: u32 = 84;
 /// A TCP segment's options in steady state, bytes: timestamps.
 const TCP_OPTIONS: u16 = 12;
 /// Seconds of video in a segment, and the qualities on offer, bits per second, where a scenario says none (MF-32).
-pub const SEGMENT: Duration = Duration::from_secs(30);
+const SEGMENT: Duration = Duration::from_secs(30);
 /// See [`SEGMENT`].
-pub const QUALITIES: [u64; 4] = [5_000_000, 10_000_000, 15_000_000, 20_000_000];
+const QUALITIES: [u64; 4] = [5_000_000, 10_000_000, 15_000_000, 20_000_000];
 
 /// A flow in a world.
 #[derive(Clone, Debug)]
@@ -181,10 +181,10 @@ fn udp(built: &mut Built, flow: &Flow, ends: Ends) -> Result<Vec<EndpointId>, Bu
 
 /// When a source sends and when it is silent.
 fn spells(flow: &Flow, seed: u64) -> Option<Spells> {
-    let (on, off) = flow.on.zip(flow.off)?;
-    Some(match flow.spells {
-        Some(SpellLengths::Exponential) => Spells::exponential(on, off, seed::of(seed, "spells", 0)),
-        Some(SpellLengths::Fixed) | None => Spells::fixed(on, off),
+    let &FlowSpells { on, off, lengths } = flow.spells.as_ref()?;
+    Some(match lengths {
+        SpellLengths::Exponential => Spells::exponential(on, off, seed::of(seed, "spells", 0)),
+        SpellLengths::Fixed => Spells::fixed(on, off),
     })
 }
 
@@ -490,6 +490,14 @@ fn request(
     Ok(vec![connection(built, tcp_only(scenario, flow, false), ends, false, apps, ends.seed)?])
 }
 
+/// How long the segments of an adaptive flow are, and the qualities on offer, bits per second.
+pub fn segments(flow: &Flow) -> (Duration, Vec<u64>) {
+    let said = flow.segments.as_ref();
+    let qualities: Vec<u64> = said.iter().flat_map(|s| &s.qualities).map(|q| q.bps).collect();
+    let qualities = if qualities.is_empty() { QUALITIES.to_vec() } else { qualities };
+    (said.and_then(|s| s.length).unwrap_or(SEGMENT), qualities)
+}
+
 /// The player opens the connection: MPTCP if the flow names paths, TCP if not.
 fn adaptive(
     built: &mut Built,
@@ -498,11 +506,8 @@ fn adaptive(
     ends: Ends,
 ) -> Result<BuiltFlow, BuildError> {
     let orders = Orders::default();
-    let qualities = match &flow.qualities[..] {
-        [] => QUALITIES.to_vec(),
-        given => given.iter().map(|q| q.bps).collect(),
-    };
-    let player = Player::new(orders.clone(), qualities, flow.segment.unwrap_or(SEGMENT));
+    let (segment, qualities) = segments(flow);
+    let player = Player::new(orders.clone(), qualities, segment);
     let apps: [Box<dyn StreamApp>; 2] = [Box::new(Server::new(orders)), Box::new(player)];
     if !flow.paths.is_empty() {
         return multipath(built, scenario, flow, ends, false, apps);

@@ -16,7 +16,7 @@ mod steering;
 
 pub use air::weighted_sources;
 pub use events::{Action, Agenda};
-pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
+pub use flows::{BuiltFlow, FULL_PACKET, PING_PACKET, dscp, segments};
 pub use links::link_specs;
 pub use steering::{mark_law, steered_stations};
 

@@ -102,7 +102,7 @@ name = "film"
 kind = "adaptive"
 from = "server"
 to = "client"
-segment = "2s"
+segments.length = "2s"
 "#;
     let report = run(&format!("{HOME}{flows}"));
     let page = flow(&report, "page");
@@ -135,7 +135,7 @@ name = "film"
 kind = "adaptive"
 from = "server"
 to = "client"
-segment = "2s"
+segments.length = "2s"
 {paths}
 "#
         )

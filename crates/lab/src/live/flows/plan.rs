@@ -10,7 +10,7 @@ use ropewalk_scenario::file::{Ecn, Flow, FlowKind};
 use ropewalk_sim::app::{
     BulkReceiver, BulkSender, Orders, Player, Requester, Server, StreamApp, VideoFrames,
 };
-use ropewalk_sim::build::{FULL_PACKET, PING_PACKET, QUALITIES, SEGMENT, dscp};
+use ropewalk_sim::build::{FULL_PACKET, PING_PACKET, dscp, segments};
 use ropewalk_sim::seed;
 
 use super::clock::Clock;
@@ -153,11 +153,8 @@ pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Res
             flow.interval.unwrap_or(Duration::ZERO),
         )]),
         FlowKind::Adaptive => {
-            let qualities = match &flow.qualities[..] {
-                [] => QUALITIES.to_vec(),
-                given => given.iter().map(|q| q.bps).collect(),
-            };
-            streams(vec![Apps::Adaptive(qualities, flow.segment.unwrap_or(SEGMENT))])
+            let (segment, qualities) = segments(flow);
+            streams(vec![Apps::Adaptive(qualities, segment)])
         }
         FlowKind::Mptcp => mptcp(scenario, flow, hosts),
         FlowKind::Udp | FlowKind::Video => {

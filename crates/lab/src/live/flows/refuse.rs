@@ -48,10 +48,10 @@ fn of_flow(kernel: &Kernel, scenario: &Scenario, flow: &Flow) -> Vec<BuildError>
             "a kernel's controller ends slow start by its own rule; take the key out".into(),
         );
     }
-    if flow.on.is_some() {
+    if flow.spells.is_some() {
         refuse(
-            "on",
-            "the lab's senders have no spells; take `on` and `off` out, or run it in the simulator".into(),
+            "spells",
+            "the lab's senders have no spells; take the table out, or run it in the simulator".into(),
         );
     }
     if flow.ack_hold.is_some() {
@@ -167,8 +167,8 @@ mod tests {
         assert!(fast[0].contains("modprobe tcp_highspeed"), "{fast:?}");
         let robin = refused("kind = \"mptcp\"\nscheduler = \"round-robin\"");
         assert!(robin[0].starts_with("flow.f.scheduler"), "{robin:?}");
-        let spells = refused("kind = \"udp\"\nrate = \"1Mbit/s\"\non = \"1s\"\noff = \"1s\"");
-        assert!(spells.len() == 1 && spells[0].starts_with("flow.f.on"), "{spells:?}");
+        let spells = refused("kind = \"udp\"\nrate = \"1Mbit/s\"\nspells = { on = \"1s\", off = \"1s\" }");
+        assert!(spells.len() == 1 && spells[0].starts_with("flow.f.spells"), "{spells:?}");
         for (key, line) in [
             ("scheduler", "scheduler = \"blest\""),
             ("congestion", "congestion = \"tidal\""),

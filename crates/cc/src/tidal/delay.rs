@@ -135,6 +135,7 @@ mod tests {
                 lost: 0.0,
                 sent_rate: 1.0,
                 queue: 0.001,
+                peak: 0.001,
                 jitter,
                 ce: 0.0,
                 app_limited: false,

@@ -135,6 +135,11 @@ impl Tidal {
         }
     }
 
+    /// Queue delay that ends startup. Seconds.
+    fn startup_threshold(&self, target: f64) -> f64 {
+        target.max(self.min_rtt / 16.0).max(0.001)
+    }
+
     /// Queue delay to target, seconds: a millisecond at 20 Mb/s, and less where packets are
     /// shorter, because more of them smooth each other. It falls with the rate so that equal flows
     /// converge: of two in one queue the slower targets more. It grows with the round trip, in
@@ -224,9 +229,12 @@ impl Tidal {
         self.loss.step(report.now, self.mtu);
         let target = self.base_target();
         match core::mem::replace(&mut self.phase, Phase::Startup(Startup::new())) {
-            Phase::Startup(s) => {
+            Phase::Startup(mut s) => {
                 self.delay.update(report, false, target, self.ack_gap());
-                self.phase = Phase::Startup(s);
+                self.phase = match s.on_interval(report, self.startup_threshold(target)) {
+                    true => Phase::Steady(Steady::new(report.now, self.rate)),
+                    false => Phase::Startup(s),
+                };
             }
             Phase::Steady(s) => self.steady_interval(s, report, target),
             Phase::Competition(c) => self.competitive_interval(c, report, target),
@@ -313,11 +321,11 @@ impl Controller for Tidal {
         self.app_limited = ack.app_limited;
         let queue = queue_of(ack);
         let target = self.base_target();
+        let threshold = self.startup_threshold(target);
         let mut over = false;
         match &mut self.phase {
             Phase::Startup(s) => {
-                let threshold = target.max(self.min_rtt / 16.0).max(0.001) + 4.0 * self.delay.noise();
-                over = s.on_ack(ack, queue, threshold, self.mtu);
+                over = s.on_ack(ack, queue, threshold + 4.0 * self.delay.noise(), self.mtu);
                 self.rate = s.rate();
             }
             Phase::Competition(c) => c.on_ack(ack),

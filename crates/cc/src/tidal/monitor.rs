@@ -22,6 +22,7 @@ pub(super) struct MonitorInterval {
     ce: u64,
     packets: f64,
     queue: f64,
+    peak: f64,
     queue_sum: f64,
     swings: Swings,
     /// Longest gap between acknowledgements, and between arrivals.
@@ -64,6 +65,8 @@ pub(super) struct Report {
     pub sent_rate: f64,
     /// Smallest queue delay in it.
     pub queue: f64,
+    /// Largest.
+    pub peak: f64,
     /// How much the queue delay moved up and down, and came back.
     pub jitter: f64,
     /// Part of the packets that were CE-marked.
@@ -97,6 +100,7 @@ impl MonitorInterval {
             ce: 0,
             packets: 0.0,
             queue: f64::INFINITY,
+            peak: 0.0,
             queue_sum: 0.0,
             swings: Swings::default(),
             longest_wait: 0.0,
@@ -122,6 +126,7 @@ impl MonitorInterval {
         self.ce += ack.ce_packets;
         self.acks += 1;
         self.queue = self.queue.min(queue);
+        self.peak = self.peak.max(queue);
         self.queue_sum += queue;
         self.swings.add(queue);
     }
@@ -161,6 +166,7 @@ impl MonitorInterval {
             lost: self.lost,
             sent_rate: (self.acked + self.lost) / sent_span,
             queue: self.queue,
+            peak: self.peak,
             jitter: self.jitter(),
             ce: self.ce as f64 / self.packets.max(1.0),
             app_limited: self.app_limited > APP_LIMITED_PART * self.acked,

@@ -1,6 +1,6 @@
 //! Finding the rate of an unknown path: doubling per round trip until a queue shows or the rate stops growing.
 
-use super::monitor::Swings;
+use super::monitor::{Report, Swings};
 use crate::Ack;
 use ropewalk_time::Time;
 
@@ -25,6 +25,11 @@ const FULL_ACKS: u32 = 8;
 const FULL_LOSS: f64 = 0.05;
 const FULL_LOST: f64 = 8.0;
 
+/// Rates that differ by less are the same. Sending by so much more than is served makes a queue; intervals of that.
+const SAME: f64 = 1.05;
+const REFUSED: f64 = 1.1;
+const REFUSALS: u32 = 3;
+
 #[derive(Clone, Debug)]
 pub(super) struct Startup {
     /// Largest delivery rate of the present and of the previous round, bytes per second.
@@ -39,6 +44,8 @@ pub(super) struct Startup {
     /// Least queue of the round, and of how many acknowledgements.
     least: f64,
     acks: u32,
+    /// Monitor intervals in which the path was sent more and served what it had.
+    refused: u32,
     /// Bytes acknowledged and lost in the round.
     acked: f64,
     lost: f64,
@@ -57,6 +64,7 @@ impl Startup {
             flat_best: 0.0,
             least: f64::INFINITY,
             acks: 0,
+            refused: 0,
             acked: 0.0,
             lost: 0.0,
         }
@@ -86,6 +94,18 @@ impl Startup {
         self.swings.add(queue);
         let onset = self.onset.on_ack(ack, queue, threshold + JITTER_ROOM * self.swings.size());
         onset && self.rounds > BURST_ROUNDS && !ack.app_limited
+    }
+
+    /// Take in a monitor interval; true when startup is over. Flows that are not held back here send in bursts, and each
+    /// round begins without a queue. A path that was sent more again and again, and served what it had, is full.
+    pub(super) fn on_interval(&mut self, report: &Report, threshold: f64) -> bool {
+        let (served, known) = (report.acked / report.span, self.rate());
+        if served > known * SAME {
+            self.refused = 0;
+        } else if served * SAME > known && report.sent_rate > served * REFUSED && report.peak > threshold {
+            self.refused += 1;
+        }
+        self.refused >= REFUSALS
     }
 
     /// Bytes were lost.
@@ -187,6 +207,38 @@ mod tests {
                 s.on_ack(&ack(at, 4), queue_ms * 1e-3, 0.0025, 1500.0)
             })
         })
+    }
+
+    /// At which interval startup is over for a path that is known for 10 MB/s, is `sent` and has `served` MB/s.
+    fn refusals(sent: f64, served: impl Fn(u32) -> f64, peak: f64) -> Option<u32> {
+        let mut s = Startup::new();
+        s.best = 10e6;
+        let report = |k| Report {
+            now: Time::ZERO,
+            span: 0.1,
+            acking: 0.1,
+            gap: 0.0,
+            still: 0.0,
+            acked: served(k) * 1e5,
+            lost: 0.0,
+            sent_rate: sent * 1e6,
+            queue: 0.0,
+            peak,
+            jitter: 0.0,
+            ce: 0.0,
+            app_limited: true,
+        };
+        (1..50).find(|k| s.on_interval(&report(*k), 0.004))
+    }
+
+    #[test]
+    fn a_path_that_serves_no_more_though_it_is_sent_more_is_full() {
+        assert_eq!(refusals(13.0, |_| 10.0, 0.03), Some(REFUSALS));
+        // Null cases: no more is sent, no queue comes of it, less is served than the path can, or more each time.
+        assert_eq!(refusals(10.0, |_| 10.0, 0.03), None);
+        assert_eq!(refusals(13.0, |_| 10.0, 0.002), None);
+        assert_eq!(refusals(13.0, |_| 9.0, 0.03), None);
+        assert_eq!(refusals(13.0, |k| 10.0 * (1.0 + f64::from(k % 3) / 10.0), 0.03), None);
     }
 
     #[test]

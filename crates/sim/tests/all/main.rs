@@ -18,5 +18,6 @@ mod rule;
 mod scenarios;
 mod sixty;
 mod standstill;
+mod startup;
 mod steering;
 mod traces;

@@ -273,16 +273,18 @@ fn a_receiver_that_lies_about_arrivals_gets_no_more() {
         }),
     ];
     for (label, lie) in lies {
-        let net = Net { lie: Some(lie), ..Net::new(50.0, 20.0) };
-        let out = Sim::new(net, vec![tidal()]).run(20.0);
-        let (sent, lost) = (out.delays.len() + out.drops.len(), out.drops.len());
-        let lost = lost as f64 / sent as f64;
-        let believed = out.trace.iter().skip(200).map(|t| t.1).fold(0.0, f64::max);
-        println!(
-            "{label:40} {lost:.3} of what is sent is dropped, {believed:.0} of 50 Mb/s believed at most"
-        );
-        // Where a rate rose as it was said to: 0.48 and 102.
-        assert!(lost < 0.04 && believed < 55.0);
+        for (ack_bunch_ms, dropped, most) in [(0.0, 0.04, 55.0), (20.0, 0.06, 60.0), (100.0, 0.06, 66.0)] {
+            let net = Net { lie: Some(lie), ack_bunch_ms, ..Net::new(50.0, 20.0) };
+            let out = Sim::new(net, vec![tidal()]).run(20.0);
+            let (sent, lost) = (out.delays.len() + out.drops.len(), out.drops.len());
+            let lost = lost as f64 / sent as f64;
+            let believed = out.trace.iter().skip(200).map(|t| t.1).fold(0.0, f64::max);
+            println!(
+                "{label:40} acknowledged each {ack_bunch_ms:3} ms: {lost:.3} of what is sent is dropped, {believed:.0} of 50 Mb/s believed at most"
+            );
+            // Where a rate rose as it was said to: 0.48 and 102.
+            assert!(lost < dropped && believed < most);
+        }
     }
 }
 
@@ -375,7 +377,7 @@ fn beside_it_has_what_cubic_has(rival: &str) {
             let (ours, cubic) = (share_beside(rival, n, bdp, "tidal"), share_beside(rival, n, bdp, "cubic"));
             println!("{n} of {rival:8} queue {bdp:3} BDP: {ours:.2} of a fair share, CUBIC {cubic:.2}");
             // In a queue that never empties it knows no base delay after ten seconds, and comes late.
-            let least = if bdp > 1.0 { 0.4 } else { 0.75 };
+            let least = if bdp > 1.0 { 0.45 } else { 0.75 };
             assert!(ours > least && ours < 1.25 * cubic.max(1.1));
         }
     }

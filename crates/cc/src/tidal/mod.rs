@@ -78,6 +78,8 @@ const UNPACED_BPS: f64 = 1e10;
 /// Bytes of that room at most: what is in flight beyond the path itself waits in somebody's socket buffer, and those
 /// have a few MB.
 const MAX_SLACK: f64 = 1_500_000.0;
+/// Intervals of which one has to bear out a rate: by chance the acknowledgements of one take longer than its arrivals.
+const BORNE_OUT: usize = 2;
 /// Room in the window above what pacing uses, so that pacing and not the window is what holds the flow.
 const WINDOW_ROOM: f64 = 1.25;
 
@@ -108,6 +110,8 @@ pub struct Tidal {
     gaps: Gaps,
     last_ack: Option<Time>,
     last_arrived: Time,
+    /// Rates of the last intervals by when their acknowledgements came, bytes per second.
+    acked_rates: [f64; BORNE_OUT],
     /// The last rate sample was a lower bound.
     app_limited: bool,
 }
@@ -131,6 +135,7 @@ impl Tidal {
             gaps: Gaps::new(),
             last_ack: None,
             last_arrived: Time::ZERO,
+            acked_rates: [0.0; BORNE_OUT],
             app_limited: true,
         }
     }
@@ -176,6 +181,7 @@ impl Tidal {
             rate: self.rate,
             min_rtt: self.min_rtt,
             probe_allowed: self.probe_allowed,
+            borne_out: self.acked_rates.into_iter().fold(0.0, f64::max),
         }
     }
 
@@ -223,6 +229,8 @@ impl Tidal {
     }
 
     fn on_interval(&mut self, report: &Report) {
+        self.acked_rates.rotate_right(1);
+        self.acked_rates[0] = report.acked / report.acking.max(1e-6);
         let crowded = self.delay.latest() > self.inputs(report).excessive();
         let probing = self.is_probing();
         self.loss.on_interval(report.acked, report.lost, self.mtu, crowded || probing);

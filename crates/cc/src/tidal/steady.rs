@@ -70,6 +70,8 @@ pub(super) struct Inputs<'a> {
     pub rate: f64,
     pub min_rtt: f64,
     pub probe_allowed: bool,
+    /// Rate that acknowledgements bear out, bytes per second.
+    pub borne_out: f64,
 }
 
 impl Inputs<'_> {
@@ -107,8 +109,9 @@ impl Inputs<'_> {
     /// Rate that the link served in the interval, while it did. Only the receiver says when packets
     /// arrived, so what it says may lower the rate, and raises it as far as acknowledgements bear it out.
     pub(super) fn served(&self) -> f64 {
-        let over = |span: f64| self.report.acked / span.max(1e-6) / (1.0 - self.loss.made_up());
-        over(self.report.span - self.report.still).min(over(self.report.acking).max(self.rate))
+        let arrived = self.report.acked / (self.report.span - self.report.still).max(1e-6);
+        let with_lost = |rate: f64| rate / (1.0 - self.loss.made_up());
+        with_lost(arrived).min(with_lost(self.borne_out).max(self.rate))
     }
 }
 

@@ -1,9 +1,11 @@
-//! Names the build by what decides figures: a hash of the sources of the model crates, which pages
+//! Names the build by what decides figures: a hash of the sources of the model crates without their tests, which pages
 //! of papers carry. The Python package is built with it too, and its runs carry the same name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Names of modules that are tests alone, beside those that end in `_tests`: no figure comes from them.
+const TESTS: [&str; 4] = ["tests", "bands", "harness", "laws"];
 /// Crates whose sources decide what a run gives.
 const MODEL: [&str; 12] =
     ["air", "bond", "bunch", "cc", "lab", "packet", "pep", "roam", "scenario", "session", "sim", "time"];
@@ -32,6 +34,10 @@ fn main() {
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if TESTS.contains(&&*name) || name.ends_with("_tests") {
+            continue;
+        }
         if path.is_dir() {
             collect(&path, files);
         } else if path.extension().is_some_and(|e| e == "rs" || e == "csv") {

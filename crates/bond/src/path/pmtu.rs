@@ -254,12 +254,11 @@ impl Mtu {
         if !is_row || !row.shorter_passed {
             return false;
         }
-        if self.current > BASE {
-            self.ceiling = self.ceiling.min(row.least.max(BASE + 1));
-        } else {
-            // That may be by chance, so that one lost probe more does not settle it.
-            (self.base, self.failures) = (Base::Refuted, 0);
+        if self.current == BASE {
+            self.base = Base::Refuted;
         }
+        // An overfull queue may look like this: probes say what passes, and one that is lost settles nothing.
+        self.failures = 0;
         // A probe that is under way says more than the next one would.
         self.set_current(BASE);
         self.next = now;
@@ -337,8 +336,27 @@ mod tests {
         assert!(!(100..200).any(|ms| lose(&mut m, ms)), "the whole path may be gone");
         m.on_arrived(Time::from_millis(150), 120);
         assert!(lose(&mut m, 200) && m.current() == BASE, "what is shorter passes");
-        let probe = m.poll_probe(now, Duration::ZERO).unwrap();
-        assert!(probe > BASE && probe < 1450);
+        for ms in 1_000..1_100 {
+            match m.poll_probe(Time::from_millis(ms), Duration::ZERO) {
+                Some(size) if size <= 1400 => _ = m.on_probe_acked(size),
+                Some(size) => m.on_probe_lost(Time::from_millis(ms), size),
+                None => break,
+            }
+        }
+        assert!((1400 - RESOLUTION..=1400).contains(&m.current()), "{}", m.current());
+    }
+
+    #[test]
+    fn what_looked_like_a_black_hole_and_was_none_costs_one_probe() {
+        let mut m = Mtu::new(1500);
+        m.poll_probe(Time::ZERO, Duration::ZERO);
+        m.on_probe_acked(1500);
+        let (now, rtt) = (Time::from_millis(900), Duration::from_millis(20));
+        assert!(!(100..200).any(|ms| m.on_lost(now, Time::from_millis(ms), 1450, rtt)));
+        m.on_arrived(Time::from_millis(150), 120);
+        assert!(m.on_lost(now, Time::from_millis(200), 1450, rtt) && m.current() == BASE);
+        assert_eq!(m.poll_probe(now, Duration::ZERO), Some(1500));
+        assert!(m.on_probe_acked(1500) && m.current() == 1500);
     }
 
     #[test]

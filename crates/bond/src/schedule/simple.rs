@@ -18,10 +18,13 @@ impl Scheduler for MinRtt {
     }
 }
 
-/// One datagram on each path in turn, passing over those without room.
+/// Each path in turn, passing over those without room. Turns are even in bytes: what is left of a packet that did not fit a datagram
+/// is no turn of its own, or one path would have all long datagrams and the other all rests.
 #[derive(Debug, Default)]
 pub struct RoundRobin {
     last: PathId,
+    /// Bytes ahead of the path that has had the least, by path identifier.
+    ahead: [u64; crate::wire::MAX_PATHS],
 }
 
 impl Scheduler for RoundRobin {
@@ -30,13 +33,24 @@ impl Scheduler for RoundRobin {
     }
 
     fn next(&mut self, paths: &[PathInfo]) -> Option<Allocation> {
-        // The next identifier after the last, cyclically.
-        let path = may_take(paths).min_by_key(|i| paths[*i].id.turn_after(self.last))?;
+        // Of those that had the least the next identifier after the last, cyclically.
+        let turn = |i: &usize| (self.ahead[paths[*i].id.index()], paths[*i].id.turn_after(self.last));
+        let path = may_take(paths).min_by_key(turn)?;
         Some(Allocation { path, skip_bytes: 0, datagrams: 1, copies: false })
     }
 
-    fn on_sent(&mut self, paths: &[PathInfo], path: usize, _bytes: u64) {
+    fn on_sent(&mut self, paths: &[PathInfo], path: usize, bytes: u64) {
         self.last = paths[path].id;
+        let before = self.ahead[self.last.index()];
+        // Whoever could not take its turn is not owed it.
+        let passed_over = (0..paths.len()).filter(|i| *i != path && !paths[*i].may_take());
+        for i in passed_over {
+            let ahead = &mut self.ahead[paths[i].id.index()];
+            *ahead = (*ahead).max(before + bytes);
+        }
+        self.ahead[self.last.index()] = before + bytes;
+        let least = paths.iter().map(|p| self.ahead[p.id.index()]).min().unwrap_or(0);
+        self.ahead.iter_mut().for_each(|a| *a = a.saturating_sub(least));
     }
 }
 

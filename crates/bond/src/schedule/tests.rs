@@ -101,3 +101,27 @@ fn round_robin_turns() {
         .collect();
     assert_eq!(turns, [1, 2, 0, 1, 2, 0]);
 }
+
+#[test]
+fn round_robin_gives_each_path_long_datagrams_where_packets_leave_rests() {
+    let mut s = Kind::RoundRobin.scheduler(Duration::ZERO);
+    let mut v = [info(0, 1.0, 1), info(1, 9.0, 1)];
+    let mut sent = [0; 2];
+    let mut send = |s: &mut dyn Scheduler, v: &[PathInfo], times: usize| {
+        for bytes in [1450, 80].into_iter().cycle().take(times) {
+            let g = s.next(v).unwrap();
+            s.on_sent(v, g.path, bytes);
+            sent[g.path] += bytes;
+        }
+        sent
+    };
+    let even = send(&mut *s, &v, 400);
+    assert!(even[0].abs_diff(even[1]) <= 1450, "{even:?}");
+    // One without room has no turns, and is owed none when it has room again.
+    v[0].has_room = false;
+    let alone = send(&mut *s, &v, 400);
+    v[0].has_room = true;
+    let after = send(&mut *s, &v, 400);
+    assert_eq!(alone[0], even[0]);
+    assert!((after[0] - alone[0]).abs_diff(after[1] - alone[1]) <= 2 * 1450, "{after:?}");
+}

@@ -112,17 +112,32 @@ fn option(socket: impl AsFd, level: libc::c_int, name: libc::c_int, value: &mut 
     if said < 0 { Err(io::Error::last_os_error()) } else { Ok(len as usize) }
 }
 
+/// Length of `struct mptcp_subflow_data`: its own size, how many subflows follow, the kernel's size of each, and the caller's.
+const HEAD: usize = 16;
+
 /// Asks for `EACH` bytes of every subflow: `struct mptcp_subflow_data`, four words long, and what follows it.
 fn per_subflow<const EACH: usize>(socket: impl AsFd, name: libc::c_int) -> io::Result<Vec<[u8; EACH]>> {
-    const HEAD: usize = 16;
     let mut all = vec![0; HEAD + SUBFLOWS * EACH];
     for (at, value) in [(0, HEAD), (12, EACH)] {
         all[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
     }
     option(socket, SOL_MPTCP, name, &mut all)?;
-    let count = word(&all, 4) as usize;
-    let each = all[HEAD..].chunks_exact(EACH).take(count);
-    Ok(each.filter_map(|bytes| bytes.try_into().ok()).collect())
+    Ok(each_subflow(&all))
+}
+
+/// Takes apart what the kernel wrote. Of each subflow it writes no more than its own structure has, and the next one follows at once:
+/// 232 bytes of `tcp_info` on Linux 6.1, whoever asks for 248. The rest is 0.
+fn each_subflow<const EACH: usize>(all: &[u8]) -> Vec<[u8; EACH]> {
+    let (count, written) = (word(all, 4) as usize, (word(all, 8) as usize).min(EACH));
+    if written == 0 {
+        return Vec::new();
+    }
+    let padded = |bytes: &[u8]| {
+        let mut each = [0; EACH];
+        each[..written].copy_from_slice(bytes);
+        each
+    };
+    all[HEAD..].chunks_exact(written).take(count.min(SUBFLOWS)).map(padded).collect()
 }
 
 /// Room for any address (`struct sockaddr_storage`), here of IPv4.
@@ -186,6 +201,32 @@ mod tests {
             "{info:?}"
         );
         assert!(subflows(&sender).is_err() && fell_back(&sender), "it is no MPTCP");
+    }
+
+    #[test]
+    fn figures_of_an_older_kernel_are_those_of_their_subflow() {
+        for kernel in [200, LENGTH - 16, LENGTH, LENGTH + 40] {
+            let stride = kernel.min(LENGTH);
+            let mut all = vec![0; HEAD + SUBFLOWS * LENGTH];
+            for (at, value) in [(0, HEAD), (4, 3), (8, kernel), (12, stride)] {
+                all[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
+            }
+            for subflow in 0..3 {
+                let at = HEAD + subflow * stride;
+                all[at..at + stride].fill(1 + subflow as u8);
+            }
+            let each: Vec<[u8; LENGTH]> = each_subflow(&all);
+            let [one, two, three] = &each[..] else { panic!("{} subflows", each.len()) };
+            for (figures, value) in [(one, 1), (two, 2), (three, 3)] {
+                assert!(figures[..stride].iter().all(|b| *b == value), "{kernel}");
+                assert!(figures[stride..].iter().all(|b| *b == 0), "{kernel}");
+            }
+        }
+        // Nothing is taken for subflows that there is no room for.
+        let mut many = vec![0; HEAD + SUBFLOWS * LENGTH];
+        many[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
+        many[8..12].copy_from_slice(&1_u32.to_ne_bytes());
+        assert_eq!(each_subflow::<LENGTH>(&many).len(), SUBFLOWS);
     }
 
     #[test]

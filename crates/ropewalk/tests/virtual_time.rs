@@ -100,6 +100,31 @@ fn runs_of_one_seed_are_equal_to_the_byte_and_of_two_are_not() {
     assert!(said.contains("A is simulator, seed 7; B is lab in virtual time, seed 7; C is"), "{said}");
 }
 
+/// The machine's kernel has a shorter `struct tcp_info` than the one that the lab asks for.
+#[test]
+fn subflows_carry_what_their_cables_can() {
+    if !possible() {
+        return;
+    }
+    let scratch = Scratch::new("subflows");
+    let file = lossy(&scratch);
+    let mut scenario =
+        fs::read_to_string(&file).unwrap().replace("\"2%\"", "\"0%\"").replace("\"tcp\"", "\"mptcp\"");
+    scenario +=
+        "[[link]]\nname = \"lte\"\nends = [\"a:eth1\", \"b:eth1\"]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
+    fs::write(&file, scenario).unwrap();
+    let out = scratch.path("out");
+    let run = ropewalk(&["lab", "run", "--virtual", &file, "--out", &out]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", text(&run.stdout), text(&run.stderr));
+    let report = report(&out);
+    let [wan, lte] = &report.subflow[..] else { panic!("{:?}", report.subflow) };
+    for (subflow, rate) in [(wan, 20.0), (lte, 10.0)] {
+        assert!((0.5..=rate).contains(&subflow.goodput_mbps) && subflow.cwnd_bytes > 0, "{subflow:?}");
+    }
+    let sum = wan.bytes + lte.bytes;
+    assert!(report.flow[0].bytes.abs_diff(sum) * 50 <= sum, "{report:?}");
+}
+
 #[test]
 fn what_is_too_fast_for_the_machine_is_refused() {
     if !possible() {

@@ -265,18 +265,26 @@ fn check(step: &Step, places: &Places, all: bool, has_unit: bool) -> anyhow::Res
                 "a ropewalk runs with {}: stop it first",
                 path.display()
             );
-            // Without its list nobody could take back a kill switch that a killed client left.
-            anyhow::ensure!(
-                is_running || !path.join("changes.json").exists(),
-                "a daemon left changes on this machine: `ropewalk restore --state {}` first",
-                path.display()
-            );
+            // One that runs takes them back when it is stopped.
+            if !is_running {
+                check_restored(path)?;
+            }
             if let (false, Some(device)) = (all, device) {
                 check_clients(&dir, device)?;
             }
         }
         _ => {}
     }
+    Ok(())
+}
+
+/// Without its list nobody could take back a kill switch that a killed client left.
+fn check_restored(state: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !state.join("changes.json").exists(),
+        "a daemon left changes on this machine: `ropewalk restore --state {}` first",
+        state.display()
+    );
     Ok(())
 }
 
@@ -315,6 +323,8 @@ fn take_back(step: &Step) -> anyhow::Result<Option<String>> {
             if !path.exists() {
                 return Ok(None);
             }
+            // Its daemon ran when this was looked at first, and may have been killed as it stopped.
+            check_restored(path)?;
             fs::remove_dir_all(path).with_context(|| format!("{} cannot be removed", path.display()))?;
             format!("removed {}", path.display())
         }
@@ -446,6 +456,20 @@ mod tests {
         let left = root.files();
         assert!(left.len() == 2 && left.iter().all(|f| f.contains("/etc")), "{left:?}");
         assert!(Record::open(&places).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_list_of_changes_that_a_daemon_left_as_it_stopped_is_not_removed() {
+        let (_root, places) = Root::new("unrestored");
+        let (state, list) = (places.state(), places.state().join("changes.json"));
+        let step = Step::State { path: state.clone(), device: None };
+        fs::create_dir_all(&state).unwrap();
+        fs::write(&list, "{}\n").unwrap();
+        let left = take_back(&step).unwrap_err().to_string();
+        assert!(left.contains("ropewalk restore --state") && list.exists(), "{left}");
+        fs::remove_file(&list).unwrap();
+        take_back(&step).unwrap();
+        assert!(!state.exists());
     }
 
     #[test]

@@ -51,7 +51,7 @@ const RTTS: Duration = Duration::from_secs(1);
 /// It is looked so often whether rules of routing are still there.
 const RULES: Duration = Duration::from_secs(1);
 /// What our interfaces' names begin with.
-const PREFIX: &str = "roam";
+pub(super) const PREFIX: &str = "roam";
 
 /// Runs until it is told to stop.
 pub(super) fn run(

@@ -1,6 +1,7 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
 use super::beacons::Beacons;
+use super::daemon::PREFIX;
 use super::marks::{MarkStatus, Uplink};
 use super::meter::Meter;
 use super::monitor::{Measured, StationCounts};
@@ -18,7 +19,7 @@ use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, 
 use ropewalk_net::{dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 /// Joining may take this long: a scan of one channel, authentication, keys.
@@ -231,6 +232,9 @@ impl Station {
     }
 
     fn bind(&mut self, world: &mut World<'_>, lease: &dhcp::Lease) -> anyhow::Result<()> {
+        if let Some(holder) = holder(lease.address, self.network.index, world.links) {
+            anyhow::bail!("it gives {}, which is the address of {holder} here (DHCP)", lease.address);
+        }
         let address = Ipv4Net::new(lease.address, lease.prefix_len)?;
         let new = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
         if let Some(old) = self.ipv4.take().filter(|old| *old != new) {
@@ -448,5 +452,51 @@ impl Station {
             sent_bytes: heard.bytes.1,
             mptcp: !self.endpoints.is_empty(),
         }
+    }
+}
+
+/// The interface that has an address already. What this machine says from it would leave by the
+/// station (`from ADDRESS lookup TABLE`): what goes into a bond, too. Stations may have the same one.
+fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
+    let is_station = |name: &str| name.strip_prefix(PREFIX).is_some_and(|n| n.parse::<u32>().is_ok());
+    let has_it = |link: &&Link| link.addresses.iter().any(|a| a.ip == IpAddr::V4(address));
+    let mut others = links.iter().filter(|l| l.index != index && !is_station(&l.name));
+    others.find(has_it).map(|link| link.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_net::links::Address;
+
+    fn link(index: u32, name: &str, ip: &str) -> Link {
+        Link {
+            index,
+            name: name.into(),
+            kind: None,
+            mtu: 1500,
+            up: true,
+            loopback: false,
+            enslaved: false,
+            addresses: vec![Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true }],
+        }
+    }
+
+    #[test]
+    fn an_access_point_does_not_get_what_this_machine_says_from_another_interface() {
+        let links = [
+            link(2, "eth0", "192.168.1.5"),
+            link(3, "rw0", "10.77.0.2"),
+            link(4, "roam0", "192.168.1.7"),
+            link(5, "roam1", "192.168.1.8"),
+            link(6, "roaming", "192.168.1.9"),
+        ];
+        let holder = |ip: &str| holder(ip.parse().unwrap(), 4, &links);
+        assert_eq!(holder("192.168.1.5"), Some("eth0"));
+        assert_eq!(holder("10.77.0.2"), Some("rw0"), "what goes into the bond");
+        assert_eq!(holder("192.168.1.9"), Some("roaming"), "somebody else's");
+        assert_eq!(holder("192.168.1.6"), None);
+        assert_eq!(holder("192.168.1.7"), None, "its own, given again");
+        assert_eq!(holder("192.168.1.8"), None, "networks of access points may overlap");
     }
 }

@@ -2,7 +2,15 @@
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How long a program may take: longer than D-Bus waits for a service (25 s), and not for ever.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -40,12 +48,22 @@ pub(crate) struct Tool {
 impl Tool {
     /// Runs it to its end and returns what it printed.
     pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Result<String, CommandError> {
-        let mut outcome = run(self.program, arguments, input);
+        self.run_within(PATIENCE, arguments, input)
+    }
+
+    /// The same; a program that takes longer than `patience` is ended, and has failed.
+    pub(crate) fn run_within(
+        &self,
+        patience: Duration,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<String, CommandError> {
+        let mut outcome = run(self.program, arguments, input, patience);
         // Services and plain users often lack the system's own directories in PATH.
         for directory in ["/usr/sbin", "/sbin", "/usr/bin"] {
             match outcome {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    outcome = run(&format!("{directory}/{}", self.program), arguments, input);
+                    outcome = run(&format!("{directory}/{}", self.program), arguments, input, patience);
                 }
                 _ => break,
             }
@@ -68,7 +86,12 @@ impl Tool {
 }
 
 /// What it printed, or the first line of its complaint.
-fn run(program: &str, arguments: &[&str], input: &str) -> io::Result<Result<String, String>> {
+fn run(
+    program: &str,
+    arguments: &[&str],
+    input: &str,
+    patience: Duration,
+) -> io::Result<Result<String, String>> {
     let mut child = Command::new(program)
         .args(arguments)
         // Ctrl-C at a terminal is for the daemon alone: what takes its changes back has to end its
@@ -78,11 +101,17 @@ fn run(program: &str, arguments: &[&str], input: &str) -> io::Result<Result<Stri
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
+    let limit = Limit::start(&child, patience);
     if let Some(mut pipe) = child.stdin.take() {
         // A program that does not read its input has its reasons, and says them.
         let _ = pipe.write_all(input.as_bytes());
     }
-    let output = child.wait_with_output()?;
+    let output = child.wait_with_output();
+    if limit.is_some_and(Limit::was_reached) {
+        let words = format!("it did not end within {:.1} s, and was ended", patience.as_secs_f64());
+        return Err(io::Error::new(io::ErrorKind::TimedOut, words));
+    }
+    let output = output?;
     if output.status.success() {
         return Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()));
     }
@@ -91,9 +120,37 @@ fn run(program: &str, arguments: &[&str], input: &str) -> io::Result<Result<Stri
     Ok(Err(line.unwrap_or_else(|| output.status.to_string())))
 }
 
+/// Ends a program that takes too long, by a descriptor of it: once it has ended, its number may be
+/// another's.
+struct Limit {
+    done: Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Limit {
+    /// `None` where it cannot be had: then the program is waited for as long as it takes.
+    fn start(child: &Child, patience: Duration) -> Option<Limit> {
+        let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()?;
+        let (done, over) = channel();
+        let work = move || {
+            let is_late = over.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+            is_late && pidfd_send_signal(&process, Signal::KILL).is_ok()
+        };
+        let thread = std::thread::Builder::new().name("patience".into()).spawn(work).ok()?;
+        Some(Limit { done, thread })
+    }
+
+    /// The program is over. Whether it was ended.
+    fn was_reached(self) -> bool {
+        drop(self.done);
+        self.thread.join().unwrap_or(false)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     fn tool(program: &'static str) -> Tool {
         Tool { program, purpose: "a test", package: "none" }
@@ -106,5 +163,19 @@ mod tests {
         let failed = tool("sh").run(&["-c", "echo; echo no >&2; exit 3"], "").unwrap_err().to_string();
         assert_eq!(failed, "a test: `sh` said: no");
         assert_eq!(tool("cat").run(&[], "hello").unwrap(), "hello");
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended_also_one_that_takes_no_input() {
+        for input in [String::new(), "x".repeat(1 << 20)] {
+            let began = Instant::now();
+            let hangs = tool("sleep").run_within(Duration::from_millis(200), &["60"], &input);
+            let said = hangs.unwrap_err().to_string();
+            assert_eq!(said, "a test: `sleep` said: it did not end within 0.2 s, and was ended");
+            assert!(began.elapsed() < Duration::from_secs(30));
+        }
+        // One that ends in time has all of it.
+        let ends = tool("cat").run_within(Duration::from_secs(20), &[], "hello");
+        assert_eq!(ends.unwrap(), "hello");
     }
 }

@@ -19,6 +19,10 @@ use crate::setup::{Change, Journal, MARK, SetupError};
 use crate::udp::{Options, UdpSocket};
 
 const RESOLVECTL: Tool = Tool { program: "resolvectl", purpose: "--dns", package: "systemd-resolved" };
+/// How long setting all of it may take, and taking it back. The data loop waits for it, and systemd
+/// ends a daemon of which it has heard nothing for 20 s (`WatchdogSec`); it is told every 10.
+const SETTING: Duration = Duration::from_secs(6);
+const REVERTING: Duration = Duration::from_secs(2);
 /// resolved keeps its state here while it runs.
 const STATE: &str = "/run/systemd/resolve";
 /// Where name servers stand without it (`resolv.conf(5)`).
@@ -187,9 +191,11 @@ fn addresses(printed: &str) -> Vec<IpAddr> {
 
 impl Resolver {
     pub(crate) fn set(&self) -> Result<(), SetupError> {
+        let until = Instant::now() + SETTING;
         for arguments in self.commands() {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            if let Err(error) = RESOLVECTL.run(&arguments, "") {
+            let left = until.saturating_duration_since(Instant::now());
+            if let Err(error) = RESOLVECTL.run_within(left, &arguments, "") {
                 self.revert()?;
                 return Err(error.into());
             }
@@ -199,7 +205,7 @@ impl Resolver {
 
     /// resolved forgets a device that is gone by itself, so failing is no failure.
     pub(crate) fn revert(&self) -> Result<(), SetupError> {
-        let _ = RESOLVECTL.run(&["revert", &self.device], "");
+        let _ = RESOLVECTL.run_within(REVERTING, &["revert", &self.device], "");
         Ok(())
     }
 

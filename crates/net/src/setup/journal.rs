@@ -93,8 +93,10 @@ impl Journal {
             said_full: false,
             closed: false,
         };
-        journal.take_all_back()?;
-        journal.changes = kept;
+        let outcome = journal.take_all_back();
+        // Also where that failed: what is noted now may take the place of the file.
+        journal.changes.splice(0..0, kept);
+        outcome?;
         journal.write(None)?;
         Ok((journal, left_behind))
     }
@@ -339,4 +341,67 @@ pub(crate) fn read_any(lines: &[u8]) {
         line(&mut text, &Entry::Made(change.clone())).expect("a change can be written");
     }
     assert_eq!(read(&*text, &here).expect("and read"), changes);
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::super::firewall::KillSwitch;
+    use super::super::sysctl::Sysctl;
+    use super::*;
+
+    /// Takes a file away as soon as something is logged.
+    struct Removes(PathBuf);
+
+    impl Subscriber for Removes {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn a_kill_switch_stays_noted_where_another_change_is_stuck_and_then_is_not() {
+        let dir = std::env::temp_dir().join(format!("ropewalk-journal-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        // A setting that nobody may write, until the warning that it is stuck takes it away.
+        let stuck = dir.join("stuck");
+        std::os::unix::fs::symlink("/proc/sys/kernel/osrelease", &stuck).unwrap();
+        let after = std::fs::read_to_string(&stuck).unwrap().trim().to_owned();
+        let key = stuck.to_str().unwrap().to_owned();
+        let switch = Change::KillSwitch(KillSwitch { device: "rw0".into() });
+        let sysctl = Change::Sysctl(Sysctl { key, before: "1".into(), after });
+        let (here, mut text) = (Place::here().unwrap(), Vec::new());
+        line(&mut text, &here).unwrap();
+        for change in [switch.clone(), sysctl] {
+            line(&mut text, &Entry::Made(change)).unwrap();
+        }
+        std::fs::write(dir.join(FILE), text).unwrap();
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&dir, flags, Mode::empty()).unwrap();
+        let opened = tracing::subscriber::with_default(Removes(stuck.clone()), || {
+            Journal::open_in(handle, &dir, true).is_ok()
+        });
+        assert!(!opened && !stuck.exists(), "stuck at first, and gone when the journal was dropped");
+        let noted = read(File::open(dir.join(FILE)).unwrap(), &here).unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(noted, [switch]);
+    }
 }

@@ -278,7 +278,9 @@ fn a_firewall_is_spoken_of_and_told_only_when_asked() {
     let net = net("firewall");
     let place = net.states.of("gateway");
     std::fs::create_dir_all(&place).unwrap();
-    let programs = fake(Path::new(&place), &[("ufw", "[ \"$1\" != status ] || echo 'Status: active'")]);
+    // As ufw is, whose words depend on the language.
+    let ufw = "[ \"$1\" != status ] || if [ \"$LC_ALL$LANGUAGE\" = C ]; then echo 'Status: active'; else echo 'Status: Aktiv'; fi";
+    let programs = fake(Path::new(&place), &[("ufw", ufw)]);
     let line = format!("setup gateway --yes --root {place} --endpoint 10.1.1.2");
     let undo = format!("setup undo --root {place}");
     let log = || std::fs::read_to_string(Path::new(&place).join("log")).unwrap();

@@ -184,16 +184,24 @@ fn drops_input(chains: &str) -> bool {
     all.any(|chain| chain["hook"] == "input" && chain["policy"] == "drop")
 }
 
+/// A program of the system. It speaks English, whoever asks: some of what it says is read here.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    // Translations go by LANGUAGE before they look at LC_ALL.
+    command.env("LC_ALL", "C").env_remove("LANGUAGE");
+    command
+}
+
 /// What a program prints, if it is there and does well.
 pub(super) fn output(program: &str, arguments: &[&str]) -> Option<String> {
-    let mut command = Command::new(program);
+    let mut command = command(program);
     let out = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
 /// Runs a program that has to do well.
 pub(super) fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
-    let mut command = Command::new(program);
+    let mut command = command(program);
     let out = command.args(arguments).stdin(Stdio::null()).output();
     let line = || format!("`{program} {}`", arguments.join(" "));
     let out = out.map_err(|e| anyhow::anyhow!("{} cannot be run: {e}", line()))?;
@@ -232,6 +240,16 @@ mod tests {
             )
         };
         assert!(drops_input(&chain("drop")) && !drops_input(&chain("accept")) && !drops_input("x"));
+    }
+
+    #[test]
+    fn programs_are_asked_in_english() {
+        let command = command("ufw");
+        let of = |key: &str| command.get_envs().find(|(k, _)| *k == key).map(|(_, value)| value);
+        assert_eq!(of("LC_ALL"), Some(Some(std::ffi::OsStr::new("C"))));
+        assert_eq!(of("LANGUAGE"), Some(None), "it is taken away");
+        let said = output("sh", &["-c", "echo $LC_ALL ${LANGUAGE-none}"]);
+        assert_eq!(said.as_deref(), Some("C none\n"));
     }
 
     #[test]

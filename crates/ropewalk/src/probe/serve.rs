@@ -71,7 +71,7 @@ fn session(
 ) -> Result<bool> {
     let mut channel = Channel::new(stream)?;
     let Some(token) = channel.welcome(key)? else { return Ok(false) };
-    channel.patience(BETWEEN)?;
+    channel.patience(BETWEEN);
     let (seen, stop) = (Seen::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| echo::answer(socket, peer, &token, &seen, &stop));

@@ -15,11 +15,12 @@ use anyhow::{Context, Result};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ropewalk_net::patience::ReadUntil;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What both ends must agree on.
 pub(super) const VERSION: u32 = 1;
@@ -161,22 +162,36 @@ pub(super) struct End {
 
 /// A connection that speaks in lines.
 pub(super) struct Channel {
-    reader: BufReader<TcpStream>,
+    reader: BufReader<Patient>,
     writer: TcpStream,
+    patience: Duration,
+}
+
+/// Reads until a moment, however little comes at a time: the server has nobody else meanwhile.
+struct Patient {
+    stream: TcpStream,
+    end: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        ReadUntil::new(&self.stream, left).read(into)
+    }
 }
 
 impl Channel {
     /// Over a connection.
     pub(super) fn new(stream: TcpStream) -> Result<Channel> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Channel { reader: BufReader::new(stream.try_clone()?), writer: stream })
+        let reader = BufReader::new(Patient { stream: stream.try_clone()?, end: Instant::now() });
+        Ok(Channel { reader, writer: stream, patience: PATIENCE })
     }
 
-    /// How long to wait for a line.
-    pub(super) fn patience(&self, wait: Duration) -> Result<()> {
-        Ok(self.writer.set_read_timeout(Some(wait))?)
+    /// How long to wait for a whole line.
+    pub(super) fn patience(&mut self, wait: Duration) {
+        self.patience = wait;
     }
 
     /// Says something.
@@ -189,6 +204,7 @@ impl Channel {
     /// Hears something.
     pub(super) fn receive<T: DeserializeOwned>(&mut self) -> Result<T> {
         let mut line = Vec::new();
+        self.reader.get_mut().end = Instant::now() + self.patience;
         (&mut self.reader)
             .take(MAX_LINE)
             .read_until(b'\n', &mut line)
@@ -300,6 +316,22 @@ mod tests {
         let error = client.introduce(&Key::new("rope")).unwrap_err();
         theirs.join().unwrap();
         assert!(error.to_string().contains("does not know the key"), "{error}");
+    }
+
+    #[test]
+    fn who_speaks_byte_by_byte_does_not_hold_the_server() {
+        let (mut client, mut server) = pair();
+        server.patience(Duration::from_millis(300));
+        let began = Instant::now();
+        let theirs = std::thread::spawn(move || server.welcome(&Key::new("rope")).is_err());
+        let _: Hello = client.receive().unwrap();
+        while !theirs.is_finished() && began.elapsed() < Duration::from_secs(10) {
+            // Fails once the server has ended the session.
+            let _ = client.writer.write_all(b" ");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(theirs.is_finished(), "each byte bought it more time");
+        assert!(theirs.join().unwrap());
     }
 
     #[test]

@@ -18,6 +18,8 @@ use super::sysctl::Held;
 use super::{Change, SetupError};
 
 const FILE: &str = "changes.json";
+/// What the file may grow by beside what stands, bytes, before it is written anew.
+const SLACK: u64 = 64 << 10;
 
 /// The changes of this process, and those that a former one could not take back until now.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct Journal {
     held: Held,
     /// The file lacks something: it is new, or the disk was full.
     incomplete: bool,
+    /// How long the file was when it was written as a whole.
+    whole: u64,
     said_full: bool,
     /// The file is removed and may be another process's by now.
     closed: bool,
@@ -90,6 +94,7 @@ impl Journal {
             changes: left,
             held: Held::default(),
             incomplete: true,
+            whole: 0,
             said_full: false,
             closed: false,
         };
@@ -154,8 +159,12 @@ impl Journal {
     /// Adds a line to the file; writes it anew if it lacks something. A full disk stops nobody: the changes are known here, and to be taken back.
     fn write(&mut self, entry: Option<&Entry>) -> Result<(), SetupError> {
         let mut text = Vec::new();
-        let start = if self.incomplete { 0 } else { self.file.metadata().map_err(|e| self.failed(e))?.len() };
-        if self.incomplete {
+        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
+        // Most lines are of changes that were taken back since.
+        self.incomplete |= length > self.whole * 2 + SLACK;
+        let start = if self.incomplete { 0 } else { length };
+        let is_whole = self.incomplete;
+        if is_whole {
             line(&mut text, &self.here).map_err(|e| self.failed(e))?;
             for change in &self.changes {
                 line(&mut text, &Entry::Made(change.clone())).map_err(|e| self.failed(e))?;
@@ -166,7 +175,10 @@ impl Journal {
         }
         let written = self.file.set_len(start).and_then(|()| self.file.write_all(&text));
         match written {
-            Ok(()) => self.incomplete = false,
+            Ok(()) => {
+                self.incomplete = false;
+                self.whole = if is_whole { text.len() as u64 } else { self.whole };
+            }
             Err(error) if is_full(&error) => {
                 // A torn line would spoil the next.
                 let _ = self.file.set_len(start);
@@ -375,6 +387,32 @@ mod tests {
         fn enter(&self, _: &Id) {}
 
         fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn the_file_does_not_grow_with_what_is_made_and_taken_back() {
+        let dir = std::env::temp_dir().join(format!("ropewalk-journal-grows-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let setting = |name: &str| {
+            let key = dir.join(name);
+            std::fs::write(&key, "0").unwrap();
+            let key = key.to_str().unwrap().to_owned();
+            Change::Sysctl(Sysctl { key, before: "0".into(), after: "1".into() })
+        };
+        let (stays, goes) = (setting("stays"), setting("goes"));
+        let (mut journal, _) = Journal::open(&dir).unwrap();
+        journal.make(stays.clone()).unwrap();
+        for _ in 0..2000 {
+            journal.make(goes.clone()).unwrap();
+            journal.undo(&goes).unwrap();
+        }
+        let length = std::fs::metadata(dir.join(FILE)).unwrap().len();
+        let noted = read(File::open(dir.join(FILE)).unwrap(), &Place::here().unwrap()).unwrap();
+        journal.restore().unwrap();
+        let left = std::fs::read_to_string(dir.join("stays")).unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(length < 2 * SLACK, "{length} bytes");
+        assert_eq!((noted, left.as_str()), (vec![stays], "0"));
     }
 
     #[test]

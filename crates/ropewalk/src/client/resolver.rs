@@ -11,6 +11,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Questions that may wait; one that is asked again later is no loss.
 const WAITING: usize = 32;
+/// Addresses of a name that are used.
+const ADDRESSES: usize = 16;
 
 /// What is asked, and for a path by which interface.
 #[derive(Debug)]
@@ -86,13 +88,15 @@ fn look_up(name: &str, port: u16, by: Option<&str>) -> io::Result<Vec<SocketAddr
     Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }
 
-/// IPv6 and IPv4 in turns, IPv6 first (RFC 8305 §4); the resolver's order within each.
+/// IPv6 and IPv4 in turns, IPv6 first (RFC 8305 §4); the resolver's order within each. No more than
+/// are ever tried: the loop asks the kernel for a route to each, and whoever answers says how many.
 fn interleave(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let (mut six, mut four): (Vec<_>, Vec<_>) = found.into_iter().partition(SocketAddr::is_ipv6);
     six.dedup();
     four.dedup();
     let longest = six.len().max(four.len());
-    (0..longest).flat_map(|i| [six.get(i).copied(), four.get(i).copied()]).flatten().collect()
+    let turns = (0..longest).flat_map(|i| [six.get(i).copied(), four.get(i).copied()]);
+    turns.flatten().take(ADDRESSES).collect()
 }
 
 #[cfg(test)]
@@ -104,5 +108,13 @@ mod tests {
         let parse = |list: &[&str]| list.iter().map(|a| a.parse().unwrap()).collect::<Vec<SocketAddr>>();
         let found = parse(&["1.1.1.1:1", "2.2.2.2:1", "[::1]:1"]);
         assert_eq!(interleave(found), parse(&["[::1]:1", "1.1.1.1:1", "2.2.2.2:1"]));
+    }
+
+    #[test]
+    fn a_name_has_no_more_addresses_than_are_tried() {
+        let many = (0..3000u16).map(|n| SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, n], 1)));
+        let four: SocketAddr = "192.0.2.1:1".parse().unwrap();
+        let found = interleave(many.chain([four]).collect());
+        assert!(found.len() == ADDRESSES && found[1] == four, "{}", found.len());
     }
 }

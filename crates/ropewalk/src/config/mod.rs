@@ -202,12 +202,12 @@ pub(crate) struct Engine {
     /// Which path takes the next bytes: `earliest-arrival`, `redundant-low-latency`, `min-rtt`,
     /// `round-robin`, `weighted`, `redundant` or `backpressure` (as the links complete, for a
     /// wireless backhaul; with `congestion = "none"`). Default: `earliest-arrival`, the only one
-    /// that fills unlike paths and keeps order by itself.
+    /// that fills unlike paths and keeps order by itself; under `[ap]` and `[repeater]` `backpressure`.
     #[schemars(with = "String")]
     pub scheduler: Name<Kind>,
     /// Congestion control of each path: `tidal`, `cubic`, `newreno`, `lia`, `olia`, `balia`, `highspeed` or `none` (a window of 1024
     /// datagrams; only under `backpressure`, where the links' completions are the limit, and never over the Internet). Default: `tidal`, because it keeps
-    /// the queues of the paths short. Concerns paths made later.
+    /// the queues of the paths short; `none` under `[ap]` and `[repeater]` with `backpressure`. Concerns paths made later.
     #[schemars(with = "String")]
     pub congestion: Name<Algorithm>,
     /// Lost datagrams are sent again. Default: `true`: TCP inside hardly notices random loss then.
@@ -236,7 +236,7 @@ pub(crate) struct Engine {
     /// link completes in 8 ms. Default: `[4, 16, 512]`: one on the air and some behind it; half an aggregate; what 11ac at 800 Mb/s sends in 8 ms.
     pub device_threshold: [u32; 3],
     /// How links on the channel of a repeater's clients are limited: `off`, `mimd` (the Multifacet
-    /// paper's, every 200 ms) or `balance` (by the clients' queue, every 10 ms). Default: `mimd`.
+    /// paper's, every 200 ms) or `balance` (by the clients' queue, every 10 ms). Default: `mimd`; under `[ap]` and `[repeater]` `balance`.
     /// It concerns bonds whose repeater's radio reports its queues.
     #[schemars(with = "String")]
     pub limiter: Name<limiter::Kind>,

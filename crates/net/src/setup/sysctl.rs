@@ -2,10 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, RuleKind};
@@ -46,32 +46,36 @@ impl Sysctl {
     }
 }
 
-/// Which bonds need a machine that forwards: whoever has switched it on holds a lock until he ends,
-/// and the last of them switches it off. The lock is on a file that only who may change the network
-/// can open, and that each network namespace has: `route/flush`, which is never written here.
+/// Settings that this bond needs. Each has a lock until the bond ends; the last bond gives the old value
+/// back. A lock is a byte of a file of each network namespace that only who may change it can open.
 #[derive(Debug, Default)]
-pub(super) struct Held(Vec<(&'static str, File)>);
+pub(super) struct Held(Vec<(Sysctl, File)>);
+
+/// The file with the locks, which is never written here.
+const LOCKS: &str = "ipv4/route/flush";
+/// Bonds that may need one setting at once.
+const HOLDERS: u32 = 128;
+/// Values before from 0 on that a lock can tell.
+const VALUES: u32 = 8;
 
 impl Held {
     /// A change was made.
     pub(super) fn begin(&mut self, change: &Change) {
         let Change::Sysctl(sysctl) = change else { return };
-        let Some(name) = lock_of(&sysctl.key).filter(|_| is_switch(&sysctl.key)) else { return };
-        if let Some(file) = open(name).filter(|_| self.0.iter().all(|(other, _)| *other != name))
-            && flock(&file, FlockOperation::LockShared).is_ok()
-        {
-            self.0.push((name, file));
+        if self.0.iter().any(|(other, _)| other == sysctl) {
+            return;
         }
+        self.0.extend(hold(sysctl).map(|file| (sysctl.clone(), file)));
     }
 
     /// Takes a change back, unless another bond needs it.
     pub(super) fn take_back(&mut self, change: &Change) -> Result<(), SetupError> {
-        let name = if let Change::Sysctl(sysctl) = change { lock_of(&sysctl.key) } else { None };
-        let Some(name) = name else { return change.take_back() };
-        self.0.retain(|(other, _)| *other != name);
+        let Change::Sysctl(sysctl) = change else { return change.take_back() };
+        self.0.retain(|(other, _)| other != sysctl);
         // Nobody else begins before this is over.
-        let file = open(name);
-        if file.as_ref().is_some_and(is_held) {
+        let file = open();
+        let all = first_place(&sysctl.key);
+        if file.as_ref().is_some_and(|file| is_held(file, all, HOLDERS * VALUES)) {
             tracing::debug!(?change, "another bond needs it");
             return Ok(());
         }
@@ -79,27 +83,56 @@ impl Held {
     }
 }
 
-/// The lock that goes with a setting, if one does.
-fn lock_of(key: &str) -> Option<&'static str> {
-    match key {
-        "ipv4/ip_forward" => Some("ipv4/route/flush"),
-        _ if is_switch(key) || key.ends_with("/accept_ra") => Some("ipv6/route/flush"),
-        _ => None,
+/// Takes a lock that says that a setting is needed, and what it was.
+fn hold(sysctl: &Sysctl) -> Option<File> {
+    let file = open()?;
+    let before = sysctl.before.parse::<u32>().ok().filter(|before| *before < VALUES)?;
+    let first = first_place(&sysctl.key) + before * HOLDERS;
+    // Who takes the setting back has all places for a moment.
+    for _ in 0..100 {
+        if (first..first + HOLDERS).any(|place| lock(&file, place, 1).is_ok()) {
+            return Some(file);
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
+    None
 }
 
-/// The settings that make a machine forward: 0 or 1.
-fn is_switch(key: &str) -> bool {
-    matches!(key, "ipv4/ip_forward" | "ipv6/conf/all/forwarding")
+/// What a setting was before the bonds that need it; `None` if there are none.
+fn before_of_others(key: &str) -> Option<String> {
+    let (file, first) = (open()?, first_place(key));
+    let before = (0..VALUES).find(|before| is_held(&file, first + before * HOLDERS, HOLDERS));
+    before.map(|before| before.to_string())
 }
 
-fn open(lock: &str) -> Option<File> {
-    OpenOptions::new().write(true).open(path(lock)).ok()
+/// Where the locks of a setting begin: a hash of its name (FNV-1a). It fits 32 bits, as offsets may have to.
+fn first_place(key: &str) -> u32 {
+    let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    (key.bytes().fold(0x811c_9dc5, hash) >> 12) * HOLDERS * VALUES
 }
 
-/// Whether somebody holds the lock; else nobody else has it until `file` is closed.
-fn is_held(file: &File) -> bool {
-    flock(file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
+fn open() -> Option<File> {
+    OpenOptions::new().write(true).open(path(LOCKS)).ok()
+}
+
+/// Whether somebody holds one of these locks; else nobody else takes one until `file` is closed.
+fn is_held(file: &File, first: u32, count: u32) -> bool {
+    lock(file, first, count).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// Locks bytes of an open file, for as long as it is open (`F_OFD_SETLK`, fcntl(2)).
+fn lock(file: &File, first: u32, count: u32) -> io::Result<()> {
+    // SAFETY: a C structure of numbers, for which zeroes are valid.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as _;
+    lock.l_whence = libc::SEEK_SET as _;
+    lock.l_start = first as _;
+    lock.l_len = count as _;
+    // SAFETY: the descriptor is open, and the structure lives through the call.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// Lets packets through from one interface to another; a gateway's work.
@@ -115,7 +148,8 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
             .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
         for link in links.iter().filter(|link| !link.loopback) {
             let key = format!("ipv6/conf/{}/accept_ra", link.name);
-            if read(&key).is_ok_and(|value| value == "1") {
+            // 2 may be another bond's doing.
+            if read(&key).is_ok_and(|value| value == "1" || value == "2") {
                 plan(journal, key, "2")?;
             }
         }
@@ -145,8 +179,8 @@ fn take_back(journal: &mut Journal, ours: impl Fn(&str) -> bool) -> Result<(), S
 pub fn reverse_path(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
     let key = |name: &str| format!("ipv4/conf/{name}/rp_filter");
     let value = |name: &str| read(&key(name)).ok().and_then(|v| v.parse::<u8>().ok()).unwrap_or(0);
-    // The kernel takes the greater of the two (ip-sysctl, "rp_filter").
-    if value("all").max(value(interface)) == 1 {
+    // The kernel takes the greater of the two (ip-sysctl, "rp_filter"). 2 may be another bond's doing.
+    if value("all").max(value(interface)) == 1 || value(interface) == 2 {
         plan(journal, key(interface), "2")?;
     }
     Ok(())
@@ -191,7 +225,7 @@ pub fn liberal_tracking(journal: &mut Journal) -> Result<(), SetupError> {
 pub fn ask_for_marks(journal: &mut Journal) -> Result<(), SetupError> {
     const KEY: &str = "ipv4/tcp_ecn";
     match read(KEY).as_deref() {
-        Ok("1" | "3" | "4") | Err(_) => Ok(()),
+        Ok("3" | "4") | Err(_) => Ok(()),
         Ok(_) => plan(journal, KEY.into(), "1"),
     }
 }
@@ -208,15 +242,15 @@ pub(super) fn insist(key: &str, value: &str) {
 /// Gives a setting its value, if it has another and is there. One that others set back, or whose
 /// interface went and came, is noted once.
 pub(super) fn plan(journal: &mut Journal, key: String, after: &str) -> Result<(), SetupError> {
-    let another = |key: &str| is_switch(key) && lock_of(key).and_then(open).is_some_and(|f| is_held(&f));
-    match Sysctl::plan(key.clone(), after) {
-        Some(sysctl) => journal.make_again(Change::Sysctl(sysctl)),
-        // Another bond has switched it on, and may end before this one.
-        None if another(&key) => {
-            let (before, after) = ("0".into(), after.into());
-            journal.make_again(Change::Sysctl(Sysctl { key, before, after }))
+    if let Some(sysctl) = Sysctl::plan(key.clone(), after) {
+        return journal.make_again(Change::Sysctl(sysctl));
+    }
+    match before_of_others(&key) {
+        // Another bond has given it its value, and may end before this one.
+        Some(before) if before != after => {
+            journal.make_again(Change::Sysctl(Sysctl { key, before, after: after.into() }))
         }
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 

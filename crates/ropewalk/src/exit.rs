@@ -155,7 +155,10 @@ fn socket(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 
 fn setup(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     Some(match error.downcast_ref::<SetupError>()? {
-        SetupError::NoBridge(_) | SetupError::NoInterface(_) | SetupError::SameNetwork { .. } => Code::Usage,
+        SetupError::NoBridge(_)
+        | SetupError::NoInterface(_)
+        | SetupError::SameNetwork { .. }
+        | SetupError::Elsewhere(_) => Code::Usage,
         SetupError::Running(_) | SetupError::RouteTaken(_) | SetupError::RuleTaken => Code::Taken,
         SetupError::NotPermitted(_) | SetupError::NoIpv6(_) | SetupError::NoResolver => Code::Rights,
         _ => Code::Failure,

@@ -277,9 +277,27 @@ pub fn cleanup_stale(state_dir: &Path) -> Result<usize, SetupError> {
     if !state_dir.join(FILE).exists() {
         return Ok(0);
     }
+    refuse_elsewhere(state_dir)?;
     let (journal, count) = Journal::open(state_dir)?;
     journal.restore()?;
     Ok(count)
+}
+
+/// Fails if there is a list of changes that were made in another network namespace since the last boot.
+/// A daemon forgets such a list, for a container has another namespace at each start.
+pub fn refuse_elsewhere(state_dir: &Path) -> Result<(), SetupError> {
+    let path = state_dir.join(FILE);
+    let failed = |source| SetupError::Journal { path: path.clone(), source };
+    let file = match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(failed)?,
+    };
+    let first = BufReader::new(file).lines().next().transpose().map_err(failed)?;
+    let here = Place::here().map_err(failed)?;
+    match first.and_then(|line| serde_json::from_str::<Place>(&line).ok()) {
+        Some(place) if place.boot == here.boot && place != here => Err(SetupError::Elsewhere(path)),
+        _ => Ok(()),
+    }
 }
 
 impl Place {
@@ -413,6 +431,24 @@ mod tests {
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(length < 2 * SLACK, "{length} bytes");
         assert_eq!((noted, left.as_str()), (vec![stays], "0"));
+    }
+
+    #[test]
+    fn a_list_of_another_network_namespace_is_not_thrown_away() {
+        let dir = std::env::temp_dir().join(format!("ropewalk-journal-elsewhere-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let here = Place::here().unwrap();
+        let mut text = Vec::new();
+        line(&mut text, &Place { namespace: here.namespace + 1, ..here }).unwrap();
+        let switch = Change::KillSwitch(KillSwitch { device: "rw0".into() });
+        line(&mut text, &Entry::Made(switch)).unwrap();
+        std::fs::write(dir.join(FILE), &text).unwrap();
+        let outcome = cleanup_stale(&dir);
+        let left = std::fs::read(dir.join(FILE));
+        std::fs::remove_dir_all(&dir).unwrap();
+        let words = outcome.unwrap_err().to_string();
+        assert!(words.contains("another network namespace: run this there"), "{words}");
+        assert_eq!(left.unwrap(), text);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use firewall::{Guard, KillSwitch, guard, kill_switch};
 pub use global::{GLOBAL_MARK, GLOBAL_PRIORITY, GlobalNetwork, let_through};
 pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_held_back};
 pub(crate) use journal::read_any;
-pub use journal::{Journal, cleanup_stale};
+pub use journal::{Journal, cleanup_stale, refuse_elsewhere};
 pub use neighbours::{Answers, NeighbourProxies, prepare_answers};
 pub use quotas::{Hold, Quotas, hold_back};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
@@ -59,6 +59,12 @@ pub enum SetupError {
     /// Another process works with the same state directory.
     #[error("another ropewalk runs with the state directory {}: stop it, or choose another with --state", .0.display())]
     Running(PathBuf),
+    /// A list of changes of this boot that were made in another network namespace.
+    #[error(
+        "what {} lists was changed in another network namespace: run this there (`ip netns exec NAME …`, or `nsenter \
+         --net=FILE …`). If that namespace is gone, so are the changes: remove the file", .0.display()
+    )]
+    Elsewhere(PathBuf),
     /// The journal cannot be written, so nothing may be changed.
     #[error("cannot write {}, where changes to this machine are noted so that they can be taken back", path.display())]
     Journal {

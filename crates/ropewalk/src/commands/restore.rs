@@ -3,7 +3,7 @@
 use crate::cli::Which;
 use crate::state::StateDir;
 use clap::Args;
-use ropewalk_net::setup::Journal;
+use ropewalk_net::setup::{Journal, refuse_elsewhere};
 
 /// `ropewalk restore`.
 #[derive(Debug, Args)]
@@ -17,6 +17,7 @@ pub(super) fn run(args: &Restore) -> anyhow::Result<()> {
     StateDir::existing(&args.state.find()?)?;
     let dir = StateDir::open(&args.state.find()?)?;
     let _lock = dir.lock()?;
+    refuse_elsewhere(dir.path())?;
     let (journal, changes) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     journal.restore()?;
     match changes {

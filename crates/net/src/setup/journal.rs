@@ -2,7 +2,7 @@
 //!
 //! One file, `changes.json` in the state directory: a JSON line for the place and boot it is about, then one
 //! per change, each written before the change is made. A line that a crash tore belongs to a change that was
-//! not made. The file is locked while its owner lives.
+//! not made. The file is locked while its owner lives; one that is written anew takes its place with a lock.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,6 +18,8 @@ use super::sysctl::Held;
 use super::{Change, SetupError};
 
 const FILE: &str = "changes.json";
+/// What takes its place.
+const BESIDE: &str = "changes.json.new";
 /// What the file may grow by beside what stands, bytes, before it is written anew.
 const SLACK: u64 = 64 << 10;
 
@@ -173,7 +175,12 @@ impl Journal {
         if let Some(entry) = entry {
             line(&mut text, entry).map_err(|e| self.failed(e))?;
         }
-        let written = self.file.set_len(start).and_then(|()| self.file.write_all(&text));
+        // One without a name is where the disk had no room for a file.
+        let has_name = self.file.metadata().is_ok_and(|m| m.nlink() > 0);
+        let written = match is_whole && has_name {
+            true => self.rewrite(&text),
+            false => self.file.set_len(start).and_then(|()| self.file.write_all(&text)),
+        };
         match written {
             Ok(()) => {
                 self.incomplete = false;
@@ -181,11 +188,33 @@ impl Journal {
             }
             Err(error) if is_full(&error) => {
                 // A torn line would spoil the next.
-                let _ = self.file.set_len(start);
+                let _ = self.file.set_len(if is_whole && has_name { length } else { start });
                 self.say_it_is_full();
             }
             Err(error) => return Err(self.failed(error)),
         }
+        Ok(())
+    }
+
+    /// Puts a file in place of the present one, so that a process that is killed leaves one of them. Whoever
+    /// waits for the lock of the old one finds that it has lost its name.
+    fn rewrite(&mut self, text: &[u8]) -> io::Result<()> {
+        let remove = || rustix::fs::unlinkat(&self.dir, BESIDE, AtFlags::empty());
+        let _ = remove();
+        let write = || -> io::Result<File> {
+            let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mut file = File::from(rustix::fs::openat(&self.dir, BESIDE, flags, Mode::RUSR | Mode::WUSR)?);
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            file.write_all(text)?;
+            // Not flushed: after a power cut the changes are gone, too.
+            rustix::fs::renameat(&self.dir, BESIDE, &self.dir, FILE)?;
+            Ok(file)
+        };
+        let written = write();
+        if written.is_err() {
+            let _ = remove();
+        }
+        self.file = written?;
         Ok(())
     }
 
@@ -431,6 +460,32 @@ mod tests {
         std::fs::remove_dir_all(&dir).unwrap();
         assert!(length < 2 * SLACK, "{length} bytes");
         assert_eq!((noted, left.as_str()), (vec![stays], "0"));
+    }
+
+    #[test]
+    fn a_file_that_is_written_anew_takes_the_place_of_the_old_one_with_its_lock() {
+        let dir = std::env::temp_dir().join(format!("ropewalk-journal-anew-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let key = dir.join("setting");
+        std::fs::write(&key, "0").unwrap();
+        let key = key.to_str().unwrap().to_owned();
+        let change = Change::Sysctl(Sysctl { key, before: "0".into(), after: "1".into() });
+        let (mut journal, _) = Journal::open(&dir).unwrap();
+        journal.make(change.clone()).unwrap();
+        let old = File::open(dir.join(FILE)).unwrap();
+        // What a killed process left.
+        std::fs::write(dir.join(BESIDE), "torn").unwrap();
+        journal.incomplete = true;
+        journal.undo(&change).unwrap();
+        let nameless = old.metadata().unwrap().nlink() == 0;
+        let noted = read(old, &journal.here).unwrap();
+        let second = Journal::open(&dir).map(|_| ());
+        let files = std::fs::read_dir(&dir).unwrap().count();
+        journal.restore().unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(nameless && noted == [change], "the old one is whole until the new one is");
+        assert!(matches!(second, Err(SetupError::Running(_))), "{second:?}");
+        assert_eq!(files, 2);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Follower {
     netlink: Netlink,
     buffer: Vec<u8>,
     links: Vec<Link>,
+    /// The list is older than the news.
+    stale: bool,
 }
 
 impl Follower {
@@ -62,7 +64,7 @@ impl Follower {
         // Subscribed first: what changes during the listing is news.
         let mut netlink = Netlink::open()?;
         let links = list_through(&mut netlink)?;
-        Ok(Follower { news, netlink, buffer: Vec::with_capacity(64 << 10), links })
+        Ok(Follower { news, netlink, buffer: Vec::with_capacity(64 << 10), links, stale: false })
     }
 
     /// The interfaces as of the last look, by index.
@@ -74,12 +76,28 @@ impl Follower {
     /// listed once.
     pub fn poll(&mut self) -> Result<Changes, LinkError> {
         let (stale, routes) = self.drain()?;
-        if !stale {
+        self.stale |= stale;
+        if !self.stale {
             return Ok(Changes { links: Vec::new(), routes });
         }
-        let new = list_through(&mut self.netlink)?;
-        let old = std::mem::replace(&mut self.links, new);
-        Ok(Changes { links: difference(&old, &self.links), routes })
+        let listed = list_through(&mut self.netlink);
+        Ok(Changes { links: self.take(listed)?, routes })
+    }
+
+    /// What a new list changes. Where interfaces came and went under each try, the next look makes another:
+    /// they are news that waits by now.
+    fn take(&mut self, listed: Result<Vec<Link>, LinkError>) -> Result<Vec<Change>, LinkError> {
+        match listed {
+            Err(LinkError::System(e)) if e.kind() == io::ErrorKind::ResourceBusy => {
+                tracing::debug!("interfaces change faster than they can be listed");
+                Ok(Vec::new())
+            }
+            listed => {
+                let old = std::mem::replace(&mut self.links, listed?);
+                self.stale = false;
+                Ok(difference(&old, &self.links))
+            }
+        }
     }
 
     /// Reads all messages: (the list is stale, a route or rule changed).
@@ -154,6 +172,19 @@ mod tests {
             enslaved: false,
             addresses: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_had_is_for_the_next_look() {
+        let mut follower = Follower::new().unwrap();
+        (follower.links, follower.stale) = (vec![link(1, "lo")], true);
+        let busy = LinkError::System(io::ErrorKind::ResourceBusy.into());
+        assert!(follower.take(Err(busy)).unwrap().is_empty());
+        assert_eq!((&follower.links, follower.stale), (&vec![link(1, "lo")], true));
+        let new = vec![link(1, "lo"), link(2, "a")];
+        assert_eq!(follower.take(Ok(new)).unwrap(), [Change::Added(link(2, "a"))]);
+        assert!(!follower.stale);
+        assert!(follower.take(Err(LinkError::NoSuchInterface("a".into()))).is_err());
     }
 
     #[test]

@@ -192,9 +192,17 @@ fn add(name: &str, radio: u32, kind: u32, more: &[Vec<u8>]) -> io::Result<()> {
     ask(Raw::new(NEW_INTERFACE, &attributes))
 }
 
+/// The interfaces that there are: none where Wi-Fi is gone. Any other error says nothing about them.
+fn present(listed: Result<Vec<Interface>, WifiError>) -> Result<Vec<Interface>, WifiError> {
+    match listed {
+        Err(WifiError::NoWifi) => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
 /// Removes the interface of this name, if there is one that is `ours`.
 fn delete(name: &str, ours: impl Fn(&Interface) -> bool) -> io::Result<()> {
-    let all = interfaces().unwrap_or_default();
+    let all = present(interfaces()).map_err(io::Error::other)?;
     let Some(found) = all.iter().find(|i| i.name == name && ours(i)) else { return Ok(()) };
     match ask(Raw::new(DEL_INTERFACE, &[nla(ATTR_IFINDEX, &found.index.to_ne_bytes())])) {
         Err(e) if e.raw_os_error() != Some(libc::ENODEV) => Err(e),
@@ -218,7 +226,8 @@ impl SwitchedOn {
 
     /// Off again, if it is there.
     pub(crate) fn restore(&self) -> Result<(), SetupError> {
-        let all = interfaces().unwrap_or_default();
+        let what = || format!("looking for {}", self.name);
+        let all = present(interfaces()).map_err(|e| SetupError::system(what(), io::Error::other(e)))?;
         let is_there = all.iter().any(|i| i.index == self.index && i.name == self.name);
         if is_there { self.switch(false) } else { Ok(()) }
     }
@@ -294,4 +303,17 @@ pub fn listen(index: u32) -> Result<Option<Heard>, WifiError> {
         beacons: s.beacons,
     };
     Ok(answers.iter().find_map(Raw::station).map(heard))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_not_gone_because_the_kernel_gives_no_list() {
+        let no_memory = io::Error::from_raw_os_error(libc::ENOBUFS);
+        assert!(present(Err(WifiError::system("listing Wi-Fi interfaces", no_memory))).is_err());
+        assert!(present(Err(WifiError::NoWifi)).unwrap().is_empty());
+        assert!(present(Ok(Vec::new())).unwrap().is_empty());
+    }
 }

@@ -60,6 +60,13 @@ pub enum TunError {
     },
 }
 
+impl TunError {
+    /// Only packets are lost, as on any link: this one, or those until somebody sets the device up again.
+    pub fn loses_packets_only(&self) -> bool {
+        matches!(self, TunError::Refused | TunError::Segment(_) | TunError::Down)
+    }
+}
+
 /// What the device spares us. Anything that is `false` is done here in software, and costs throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
@@ -360,4 +367,15 @@ fn fd_socket() -> Result<OwnedFd, TunError> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
         .map_err(|e| system("opening a socket", e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_down_loses_packets_and_ends_nobody() {
+        assert!(TunError::Down.loses_packets_only() && TunError::Refused.loses_packets_only());
+        assert!(!TunError::Gone.loses_packets_only() && !TunError::NotPermitted.loses_packets_only());
+    }
 }

@@ -32,7 +32,7 @@ use ropewalk_bunch::icmp;
 use ropewalk_bunch::inner::{self, UDP};
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
-use ropewalk_net::tun::{Tun, TunError};
+use ropewalk_net::tun::Tun;
 use ropewalk_session::{PublicKey, Responder, ResponderConfig, StaticKey};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -246,9 +246,8 @@ impl Daemon {
         self.counts.delivered_packets += 1;
         self.counts.delivered_bytes += packet.len() as u64;
         match self.parts.tun.send(&Vnet::default(), &[packet]) {
-            // One packet is lost, as on any link.
-            Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) if !error.loses_packets_only() => Err(error.into()),
+            _ => Ok(()),
         }
     }
 

@@ -16,7 +16,7 @@ use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
 use ropewalk_net::setup::{
     DeviceConfig, Journal, configure, divert, is_forwarding, reverse_path, translates_addresses,
 };
-use ropewalk_net::tun::{Offloads, Tun, TunError};
+use ropewalk_net::tun::{Offloads, Tun};
 use ropewalk_net::{links, privileges, service};
 use ropewalk_pep::{Config, Policy};
 use ropewalk_session::Layer;
@@ -206,9 +206,8 @@ impl Daemon {
         std::mem::swap(&mut scratch, &mut self.out);
         for packet in scratch.drain(..) {
             match self.tun.send(&Vnet::default(), &[&packet]) {
-                // One packet is lost, as on any link.
-                Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if !error.loses_packets_only() => return Err(error.into()),
+                _ => {}
             }
         }
         self.out = scratch;

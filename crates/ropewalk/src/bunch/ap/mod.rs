@@ -38,7 +38,7 @@ use ropewalk_bunch::{Mac, Time, icmp, inner};
 use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
 use ropewalk_net::service;
 use ropewalk_net::setup::{Capture, capture, release};
-use ropewalk_net::tun::{Tun, TunError};
+use ropewalk_net::tun::Tun;
 use ropewalk_session::{Refusal, StaticKey, Token};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -315,9 +315,8 @@ impl Daemon {
 
     fn send_home(&mut self, packet: &[u8]) -> anyhow::Result<()> {
         match self.parts.tun.send(&Vnet::default(), &[packet]) {
-            // One packet is lost, as on any link.
-            Ok(()) | Err(TunError::Refused | TunError::Segment(_)) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) if !error.loses_packets_only() => Err(error.into()),
+            _ => Ok(()),
         }
     }
 

@@ -89,8 +89,7 @@ pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
     let journal = TakesBack::new(journal);
     let outcome = work(args, &versions, journal.shared());
     service::stopping();
-    journal.restore()?;
-    outcome
+    outcome.and(journal.restore().map_err(Into::into))
 }
 
 fn refuse_translation() -> anyhow::Result<()> {

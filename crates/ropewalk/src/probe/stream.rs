@@ -37,9 +37,23 @@ pub(super) fn accept(
     streams: u8,
     wait: Duration,
 ) -> Result<Vec<(TcpStream, Sender)>> {
-    let end = Instant::now() + wait;
-    let mut all = Vec::new();
     listener.set_nonblocking(true)?;
+    let accepted = accept_until(Instant::now() + wait, listener, peer, token, streams);
+    // Also after an error: the server waits for its next client by this.
+    listener.set_nonblocking(false)?;
+    let all = accepted?;
+    ensure!(all.len() == usize::from(streams), "{} of {streams} connections came in time", all.len());
+    Ok(all)
+}
+
+fn accept_until(
+    end: Instant,
+    listener: &TcpListener,
+    peer: IpAddr,
+    token: &Token,
+    streams: u8,
+) -> Result<Vec<(TcpStream, Sender)>> {
+    let mut all = Vec::new();
     while all.len() < usize::from(streams) && Instant::now() < end {
         match listener.accept() {
             Ok((stream, from)) if from.ip() == peer => all.extend(whose(stream, token)),
@@ -50,8 +64,6 @@ pub(super) fn accept(
             Err(error) => return Err(error).context("no connection can be accepted"),
         }
     }
-    listener.set_nonblocking(false)?;
-    ensure!(all.len() == usize::from(streams), "{} of {streams} connections came in time", all.len());
     Ok(all)
 }
 
@@ -164,4 +176,22 @@ pub(super) fn run(
             .map(|end| end.join().unwrap_or_else(|_| anyhow::bail!("a stream ended badly")))
             .collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{OFlags, fcntl_getfl};
+    use rustix::net::{Shutdown, shutdown};
+
+    #[test]
+    fn an_error_leaves_the_listener_as_it_was() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Nothing can be accepted any more (EINVAL).
+        shutdown(&listener, Shutdown::Both).unwrap();
+        let peer = listener.local_addr().unwrap().ip();
+        let accepted = accept(&listener, peer, &[0; 16], 1, Duration::from_secs(10));
+        assert_eq!(accepted.unwrap_err().to_string(), "no connection can be accepted");
+        assert!(!fcntl_getfl(&listener).unwrap().contains(OFlags::NONBLOCK));
+    }
 }

@@ -61,18 +61,31 @@ fn listen(listener: &UnixListener, handler: &Arc<dyn ControlHandler>) {
         while busy.load(Ordering::Acquire) >= CONVERSATIONS {
             std::thread::sleep(Duration::from_millis(20));
         }
-        busy.fetch_add(1, Ordering::AcqRel);
-        let (handler, done) = (Arc::clone(handler), Arc::clone(&busy));
+        let (handler, place) = (Arc::clone(handler), Place::take(&busy));
         let thread = std::thread::Builder::new().name("conversation".into());
-        let started = thread.spawn(move || {
+        // Without a thread the conversation is over at once.
+        let _ = thread.spawn(move || {
+            let _place = place;
             if let Err(error) = converse(stream, &*handler) {
                 tracing::debug!(%error, "a conversation over the control socket ended");
             }
-            done.fetch_sub(1, Ordering::AcqRel);
         });
-        if started.is_err() {
-            busy.fetch_sub(1, Ordering::AcqRel);
-        }
+    }
+}
+
+/// One of the conversations at a time, given back also where the handler panics.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(busy: &Arc<AtomicUsize>) -> Place {
+        busy.fetch_add(1, Ordering::AcqRel);
+        Place(Arc::clone(busy))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -98,5 +111,38 @@ fn converse(stream: UnixStream, handler: &dyn ControlHandler) -> anyhow::Result<
         let mut bytes = serde_json::to_vec(&answer)?;
         bytes.push(b'\n');
         stream.get_mut().write_all(&bytes)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::Scratch;
+
+    struct Panics;
+
+    impl ControlHandler for Panics {
+        fn answer(&self, _: Request, _: u32) -> Response {
+            panic!("as the test has it");
+        }
+    }
+
+    #[test]
+    fn a_handler_that_panics_gives_its_place_back() {
+        let scratch = Scratch::new();
+        let _server = Server::start(&scratch.0, Panics).unwrap();
+        let ask = |line: &str| {
+            let mut stream = UnixStream::connect(scratch.0.socket()).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.write_all(line.as_bytes()).unwrap();
+            let mut answer = String::new();
+            BufReader::new(stream).read_line(&mut answer).map(|_| answer)
+        };
+        let request = serde_json::to_string(&Request::Status {}).unwrap() + "\n";
+        for _ in 0..CONVERSATIONS {
+            assert_eq!(ask(&request).unwrap(), "");
+        }
+        let answer = ask("nonsense\n").unwrap();
+        assert!(answer.contains("does not understand"), "{answer}");
     }
 }

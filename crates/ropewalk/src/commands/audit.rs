@@ -19,9 +19,12 @@ pub(crate) struct AuditArgs {
 
 /// Prints what happened at a gateway, the oldest first.
 pub(super) fn run(args: &AuditArgs) -> anyhow::Result<()> {
-    let all = audit::read(&StateDir::existing(&args.state.find()?)?)?;
+    let (all, torn) = audit::read(&StateDir::existing(&args.state.find()?)?)?;
     for entry in all.iter().filter(|e| args.client.is_none() || e.client == args.client) {
         println!("{}", if args.json { serde_json::to_string(entry)? } else { line(entry) });
+    }
+    if torn > 0 {
+        eprintln!("lines that cannot be read, as a full disk or a power cut leaves them: {torn}");
     }
     Ok(())
 }

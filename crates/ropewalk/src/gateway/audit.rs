@@ -120,17 +120,21 @@ pub(crate) fn note(dir: &StateDir, entry: &Entry) -> anyhow::Result<()> {
     dir.append(entry.file(), &line, MOST)
 }
 
-/// All that is known, the oldest first. What is no entry is left out: a line that a power cut tore.
-pub(crate) fn read(dir: &StateDir) -> anyhow::Result<Vec<Entry>> {
-    let mut all = Vec::new();
+/// All that is known, the oldest first, and how many lines are no entries: a full disk or a power cut tore them.
+pub(crate) fn read(dir: &StateDir) -> anyhow::Result<(Vec<Entry>, usize)> {
+    let (mut all, mut torn) = (Vec::new(), 0);
     for file in [CHANGES, SESSIONS] {
         for name in [format!("{file}.1"), file.to_owned()] {
-            let text = dir.read(&name)?.unwrap_or_default();
-            all.extend(text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok()));
+            for line in dir.read(&name)?.unwrap_or_default().lines() {
+                match serde_json::from_str::<Entry>(line) {
+                    Ok(entry) => all.push(entry),
+                    Err(_) => torn += 1,
+                }
+            }
         }
     }
     all.sort_by_key(|e| e.time);
-    Ok(all)
+    Ok((all, torn))
 }
 
 #[cfg(test)]
@@ -153,7 +157,8 @@ mod tests {
         note(dir, &came).unwrap();
         let size = |name: &str| std::fs::metadata(dir.path().join(name)).unwrap().len();
         assert!(size(SESSIONS) <= MOST && size("sessions.jsonl.1") <= MOST);
-        let all = read(dir).unwrap();
+        let (all, torn) = read(dir).unwrap();
+        assert_eq!(torn, 0);
         assert_eq!((all[0].what.as_str(), all[0].uid), ("invited", Some(1000)), "{:?}", all[0]);
         assert!(all.len() > 1000 && all.last() == Some(&came));
         let text = dir.read(CHANGES).unwrap().unwrap();
@@ -163,9 +168,11 @@ mod tests {
     #[test]
     fn a_torn_line_hides_no_other() {
         let scratch = Scratch::new();
-        let torn = "{\"time\":\"2026-01-0\n";
-        scratch.0.append(CHANGES, torn.as_bytes(), MOST).unwrap();
-        note(&scratch.0, &Entry::new("revoked").client("bob")).unwrap();
-        assert_eq!(read(&scratch.0).unwrap().len(), 1);
+        for (n, torn) in ["{\"time\":\"2026-01-0\n", "{\"time\":\"2026-01-0"].into_iter().enumerate() {
+            scratch.0.append(CHANGES, torn.as_bytes(), MOST).unwrap();
+            note(&scratch.0, &Entry::new("revoked").client("bob")).unwrap();
+            let (all, unread) = read(&scratch.0).unwrap();
+            assert_eq!((all.len(), unread), (n + 1, n + 1));
+        }
     }
 }

@@ -35,7 +35,7 @@ use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File};
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -250,14 +250,24 @@ impl StateDir {
     }
 
     /// Adds to a file, for its owner only. A file that would become longer than `most` bytes is
-    /// renamed to `NAME.1` first, in place of that.
+    /// renamed to `NAME.1` first, in place of that. After a line that a full disk or a power cut tore, a new one
+    /// begins.
     pub(crate) fn append(&self, name: &str, line: &[u8], most: u64) -> anyhow::Result<()> {
         let added = || -> std::io::Result<()> {
-            let open = || self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND);
+            let open = || self.open_file(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND);
             let mut file = open()?;
-            if file.metadata()?.len() + line.len() as u64 > most {
+            let mut length = file.metadata()?.len();
+            if length + line.len() as u64 > most {
                 rustix::fs::renameat(&*self.dir, name, &*self.dir, format!("{name}.1"))?;
                 file = open()?;
+                length = 0;
+            }
+            let mut last = [b'\n'];
+            if length > 0 {
+                file.read_exact_at(&mut last, length - 1)?;
+            }
+            if last != *b"\n" {
+                return file.write_all(&[b"\n".as_slice(), line].concat());
             }
             file.write_all(line)
         };

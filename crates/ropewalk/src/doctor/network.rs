@@ -50,15 +50,28 @@ fn ports(patient: &Patient) -> Finding {
     }
 }
 
+/// Whether a running gateway that needs it still forwards, by each IP version that it serves.
 fn forwarding(patient: &Patient) -> Option<Finding> {
-    let wanted = patient.file.as_ref().is_some_and(|f| f.serve.masquerade) && patient.status.is_some();
-    let now = std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").unwrap_or_default();
-    wanted.then(|| match now.trim() {
-        "1" => Finding::ok("forwarding", "on"),
-        _ => Finding::failed(
+    let serve = patient.file.as_ref().map(|f| &f.serve).filter(|_| patient.status.is_some())?;
+    let has = |v6: bool| serve.masquerade && serve.address.iter().any(|net| net.addr().is_ipv6() == v6);
+    // Without addresses in the file it serves IPv4.
+    let v4 = has(false) || serve.masquerade && serve.address.is_empty();
+    judge_forwarding(v4, has(true) || serve.global6, |key| {
+        let now = std::fs::read_to_string(format!("/proc/sys/net/{key}"));
+        now.is_ok_and(|now| now.trim() == "1")
+    })
+}
+
+fn judge_forwarding(v4: bool, v6: bool, is_on: impl Fn(&str) -> bool) -> Option<Finding> {
+    let needed = [(v4, "IPv4", "ipv4/ip_forward"), (v6, "IPv6", "ipv6/conf/all/forwarding")];
+    let mut needed = needed.into_iter().filter(|(needed, ..)| *needed).peekable();
+    needed.peek()?;
+    Some(match needed.find(|(_, _, key)| !is_on(key)) {
+        None => Finding::ok("forwarding", "on"),
+        Some((_, version, key)) => Finding::failed(
             "forwarding",
-            "something turned it off again",
-            "sysctl -w net.ipv4.ip_forward=1, and find out who",
+            format!("something turned it off again for {version}"),
+            format!("sysctl -w net.{}=1, and find out who", key.replace('/', ".")),
         ),
     })
 }
@@ -164,6 +177,21 @@ pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn forwarding_counts_for_each_ip_version_that_is_served() {
+        let v4_only = |key: &str| key == "ipv4/ip_forward";
+        assert!(judge_forwarding(false, false, v4_only).is_none());
+        assert_eq!(judge_forwarding(true, false, v4_only).unwrap().level, Level::Ok);
+        for v4 in [true, false] {
+            let finding = judge_forwarding(v4, true, v4_only).unwrap();
+            assert_eq!(finding.level, Level::Failed);
+            let words = format!("{finding:?}");
+            assert!(words.contains("IPv6") && words.contains("net.ipv6.conf.all.forwarding=1"), "{words}");
+        }
+        assert_eq!(judge_forwarding(true, true, |_| false).unwrap().level, Level::Failed);
+    }
 
     #[test]
     fn a_nat_is_seen_by_a_private_address_towards_a_public_one() {

@@ -1,7 +1,9 @@
 //! Running the system's own programs.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -37,6 +39,20 @@ pub enum CommandError {
     },
 }
 
+/// What to start for a program of the system: its name where PATH has it, or else where it is. Services and
+/// plain users often lack the system's own directories in PATH.
+pub fn locate(program: &str) -> PathBuf {
+    locate_in(&std::env::var_os("PATH").unwrap_or_default(), program)
+}
+
+fn locate_in(path: &OsStr, program: &str) -> PathBuf {
+    let own = ["/usr/sbin", "/sbin", "/usr/bin"].map(|directory| Path::new(directory).join(program));
+    match std::env::split_paths(path).any(|directory| directory.join(program).is_file()) {
+        true => program.into(),
+        false => own.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.into()),
+    }
+}
+
 /// A program of the system and what we need it for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tool {
@@ -58,16 +74,7 @@ impl Tool {
         arguments: &[&str],
         input: &str,
     ) -> Result<String, CommandError> {
-        let mut outcome = run(self.program, arguments, input, patience);
-        // Services and plain users often lack the system's own directories in PATH.
-        for directory in ["/usr/sbin", "/sbin", "/usr/bin"] {
-            match outcome {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    outcome = run(&format!("{directory}/{}", self.program), arguments, input, patience);
-                }
-                _ => break,
-            }
-        }
+        let outcome = run(&locate(self.program), arguments, input, patience);
         match outcome {
             Ok(Ok(printed)) => Ok(printed),
             Ok(Err(complaint)) => Err(self.failed(complaint)),
@@ -87,7 +94,7 @@ impl Tool {
 
 /// What it printed, or the first line of its complaint.
 fn run(
-    program: &str,
+    program: &Path,
     arguments: &[&str],
     input: &str,
     patience: Duration,
@@ -163,6 +170,15 @@ mod tests {
         let failed = tool("sh").run(&["-c", "echo; echo no >&2; exit 3"], "").unwrap_err().to_string();
         assert_eq!(failed, "a test: `sh` said: no");
         assert_eq!(tool("cat").run(&[], "hello").unwrap(), "hello");
+    }
+
+    #[test]
+    fn a_program_is_found_without_the_system_s_directories_in_path() {
+        let without = OsStr::new("/rw-no-such-directory");
+        let found = locate_in(without, "env");
+        assert!(found.is_absolute() && found.ends_with("env"), "{found:?}");
+        assert_eq!(locate_in(OsStr::new("/rw-no-such-directory:/usr/bin"), "env"), Path::new("env"));
+        assert_eq!(locate_in(without, "rw-no-such-program"), Path::new("rw-no-such-program"));
     }
 
     #[test]

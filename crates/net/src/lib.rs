@@ -58,4 +58,4 @@ pub mod udp;
 pub mod wifi;
 mod wpa_ctrl;
 
-pub use command::CommandError;
+pub use command::{CommandError, locate};

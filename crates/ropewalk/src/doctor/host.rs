@@ -1,7 +1,7 @@
 //! The machine by itself.
 
 use super::{Finding, Patient};
-use ropewalk_net::{clock, privileges};
+use ropewalk_net::{clock, locate, privileges};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
@@ -62,7 +62,7 @@ fn rights(patient: &Patient) -> Finding {
 fn nftables(patient: &Patient) -> Finding {
     let file = patient.file.as_ref();
     let needed = file.is_some_and(|f| f.serve.masquerade || f.serve.global6 || f.up.kill_switch);
-    let mut command = Command::new("nft");
+    let mut command = Command::new(locate("nft"));
     match command.args(["list", "tables"]).stdin(Stdio::null()).output() {
         Ok(out) if out.status.success() => Finding::ok("nftables", "works"),
         Ok(_) if privileges::check_network().is_err() => {

@@ -2,6 +2,7 @@
 
 use ipnet::{IpNet, Ipv4Net};
 use ropewalk_net::links::{self, Link};
+use ropewalk_net::locate;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Command, Stdio};
 
@@ -186,7 +187,7 @@ fn drops_input(chains: &str) -> bool {
 
 /// A program of the system. It speaks English, whoever asks: some of what it says is read here.
 fn command(program: &str) -> Command {
-    let mut command = Command::new(program);
+    let mut command = Command::new(locate(program));
     // Translations go by LANGUAGE before they look at LC_ALL.
     command.env("LC_ALL", "C").env_remove("LANGUAGE");
     command

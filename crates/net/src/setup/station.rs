@@ -16,7 +16,7 @@ use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeader, AddressMessage, AddressScope,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -174,9 +174,34 @@ impl StationNetwork {
             message
         };
         let everywhere = Ipv4Net::default();
-        // A router outside the network has to be said to be on the link (RFC 3442 leaves it open, and some servers do it).
-        let outside = given.router.filter(|r| !given.address.contains(r)).map(|r| route(r.into(), None));
         let network = std::iter::once(route(given.address.trunc(), None));
-        network.chain(outside).chain(given.router.map(|r| route(everywhere, Some(r)))).collect()
+        let onward = given.router.map(|router| {
+            let mut onward = route(everywhere, Some(router));
+            // Some servers name a router outside the network (RFC 3442 leaves it open). A route to it would
+            // go before a bond's, if it is an address inside one.
+            if !given.address.contains(&router) {
+                onward.header.flags = RouteFlags::Onlink;
+            }
+            onward
+        });
+        network.chain(onward).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_outside_the_network_gets_no_route_of_its_own() {
+        let station = StationNetwork { index: 7, name: "roam0".into(), number: 0 };
+        for (router, flags) in [("192.168.1.1", RouteFlags::empty()), ("10.77.0.1", RouteFlags::Onlink)] {
+            let address = "192.168.1.5/24".parse().unwrap();
+            let given = StationAddress { address, router: Some(router.parse().unwrap()), metric: 1 };
+            let routes = station.routes(&given, MAIN);
+            let lengths: Vec<u8> = routes.iter().map(|r| r.header.destination_prefix_length).collect();
+            assert_eq!(lengths, [24, 0], "{router}");
+            assert_eq!(routes[1].header.flags, flags, "{router}");
+        }
     }
 }

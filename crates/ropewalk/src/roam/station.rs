@@ -10,7 +10,7 @@ use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
 use super::{plan, text};
 use crate::config;
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net};
 use ropewalk_net::links::Link;
 use ropewalk_net::mptcp::{self, Endpoint};
 use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
@@ -236,6 +236,9 @@ impl Station {
             anyhow::bail!("it gives {}, which is the address of {holder} here (DHCP)", lease.address);
         }
         let address = Ipv4Net::new(lease.address, lease.prefix_len)?;
+        if let Some(tunnel) = tunnel_around(address, world.links) {
+            anyhow::bail!("it gives {address}, which would take traffic out of the tunnel {tunnel} (DHCP)");
+        }
         let new = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
         if let Some(old) = self.ipv4.take().filter(|old| *old != new) {
             self.network.remove(world.journal, &old)?;
@@ -464,6 +467,19 @@ fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
     others.find(has_it).map(|link| link.name.as_str())
 }
 
+/// The tunnel whose network has a lease's as a part. The narrower one goes first, so what is meant for the
+/// tunnel would leave by the station in the clear.
+fn tunnel_around(lease: Ipv4Net, links: &[Link]) -> Option<&str> {
+    let takes_from = |link: &&Link| {
+        link.addresses.iter().any(|a| match IpNet::new(a.ip, a.prefix_len) {
+            Ok(IpNet::V4(own)) => own.contains(&lease) && own.prefix_len() < lease.prefix_len(),
+            _ => false,
+        })
+    };
+    let mut tunnels = links.iter().filter(|l| matches!(l.kind.as_deref(), Some("tun" | "wireguard")));
+    tunnels.find(takes_from).map(|link| link.name.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -498,5 +514,16 @@ mod tests {
         assert_eq!(holder("192.168.1.6"), None);
         assert_eq!(holder("192.168.1.7"), None, "its own, given again");
         assert_eq!(holder("192.168.1.8"), None, "networks of access points may overlap");
+    }
+
+    #[test]
+    fn a_lease_does_not_take_a_part_of_a_tunnel_s_network() {
+        let mut links = [link(2, "eth0", "192.168.1.5"), link(3, "rw0", "10.77.0.2")];
+        links[1].kind = Some("tun".into());
+        let tunnel = |lease: &str| tunnel_around(lease.parse().unwrap(), &links);
+        assert_eq!(tunnel("10.77.0.129/25"), Some("rw0"));
+        assert_eq!(tunnel("10.77.0.9/24"), None, "the bond's own route is preferred");
+        assert_eq!(tunnel("10.1.2.3/8"), None, "a wide network goes behind the bond's");
+        assert_eq!(tunnel("192.168.1.130/25"), None, "a cable is no tunnel");
     }
 }

@@ -20,7 +20,7 @@ use anyhow::Context;
 use aws_lc_rs::hmac;
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::{Signal, Signals};
-use ropewalk_net::setup::{Change, Journal, keep_rules};
+use ropewalk_net::setup::{Journal, keep_rules};
 use ropewalk_net::wifi::{
     Bss, KnownNetwork, Losses, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
 };
@@ -110,8 +110,6 @@ pub(super) fn run(
         next_rtts: Duration::ZERO,
         next_rules: Duration::ZERO,
         rules_lost: Lost::rules(),
-        switched_on: None,
-        is_off_said: false,
         resting: BTreeMap::new(),
         left: Vec::new(),
         priorities: Priorities::new(),
@@ -177,10 +175,6 @@ struct Daemon {
     next_rtts: Duration,
     next_rules: Duration,
     rules_lost: Lost,
-    /// The interface that listens was off.
-    switched_on: Option<SwitchedOn>,
-    /// It was said that it cannot be switched on.
-    is_off_said: bool,
     /// Those that could not be joined: until when, and for how long the next time.
     resting: BTreeMap<[u8; 6], (Duration, Duration)>,
     left: Vec<(Duration, AccessPoint)>,
@@ -276,8 +270,7 @@ impl Daemon {
                 let i = &self.chosen.interface;
                 if !is_on(&i.name) {
                     let on = SwitchedOn { name: i.name.clone(), index: i.index };
-                    self.switched_on = switch_on(&mut self.journal, on, &mut self.is_off_said);
-                    if self.switched_on.is_none() {
+                    if !self.listener.switch_on(&mut self.journal, on) {
                         self.next_scan = now + LOST;
                         return Ok(());
                     }
@@ -293,9 +286,7 @@ impl Daemon {
 
     fn plan(&mut self, heard: &[Bss]) -> anyhow::Result<()> {
         // It would take a station's place.
-        if let Some(on) = self.switched_on.take() {
-            self.journal.undo(&Change::SwitchedOn(on))?;
-        }
+        self.listener.switch_off(&mut self.journal)?;
         let ours: Vec<&str> = self.stations.iter().map(Station::name).collect();
         self.others = self.chosen.others(&ours)?;
         let channel_mhz = self.stations.first().map(|s| s.bss.frequency_mhz);
@@ -477,16 +468,6 @@ impl Daemon {
     }
 }
 
-/// Switches an interface on; none where that cannot be done now, as while rfkill blocks its radio.
-fn switch_on(journal: &mut Journal, on: SwitchedOn, is_said: &mut bool) -> Option<SwitchedOn> {
-    let made = journal.make(Change::SwitchedOn(on.clone())).map_err(anyhow::Error::from);
-    if let (Err(error), false) = (&made, *is_said) {
-        tracing::warn!("no access points are looked for: {error:#}; trying again");
-    }
-    *is_said = made.is_err();
-    made.ok().map(|()| on)
-}
-
 /// What tells this machine from others, and is told to nobody (machine-id(5)).
 fn machine() -> Vec<u8> {
     let read = |path: &str| std::fs::read(path).ok().filter(|id| id.len() >= 32);
@@ -509,19 +490,6 @@ fn own_mac(machine: &[u8], bssid: [u8; 6]) -> [u8; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_radio_that_cannot_be_switched_on_is_no_end_and_said_once() {
-        let scratch = crate::state::tests::Scratch::new();
-        let (dir, path) = (scratch.0.handle().unwrap(), scratch.0.path());
-        let (mut journal, _) = Journal::open_in(dir, path, false).unwrap();
-        let nobody = SwitchedOn { name: "none-such".into(), index: 0x7fff_ffff };
-        let mut is_said = false;
-        for _ in 0..2 {
-            assert_eq!(switch_on(&mut journal, nobody.clone(), &mut is_said), None);
-            assert!(is_said && journal.changes().is_empty());
-        }
-    }
 
     #[test]
     fn each_access_point_has_an_address_of_its_own_that_stays() {

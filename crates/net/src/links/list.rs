@@ -31,8 +31,8 @@ const INSIDE: [&str; 16] = [
     "wg",
 ];
 
-/// A network interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A network interface. By default it has no address, and is off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// Its index, which no other interface of this namespace gets again soon.
     pub index: u32,
@@ -204,16 +204,7 @@ mod tests {
 
     fn link(name: &str) -> Link {
         let address = Address { ip: [192, 0, 2, 1].into(), prefix_len: 24, usable: true };
-        Link {
-            index: 5,
-            name: name.into(),
-            kind: None,
-            mtu: 1500,
-            up: true,
-            loopback: false,
-            enslaved: false,
-            addresses: vec![address],
-        }
+        Link { index: 5, name: name.into(), up: true, addresses: vec![address], ..Link::default() }
     }
 
     #[test]

@@ -162,16 +162,7 @@ mod tests {
     use super::*;
 
     fn link(index: u32, name: &str) -> Link {
-        Link {
-            index,
-            name: name.into(),
-            kind: None,
-            mtu: 1500,
-            up: true,
-            loopback: false,
-            enslaved: false,
-            addresses: Vec::new(),
-        }
+        Link { index, name: name.into(), ..Link::default() }
     }
 
     #[test]

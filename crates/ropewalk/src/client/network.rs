@@ -226,12 +226,9 @@ mod tests {
         let eth0 = Link {
             index: 2,
             name: "eth0".into(),
-            kind: None,
-            mtu: 1500,
             up: true,
-            loopback: false,
-            enslaved: false,
             addresses: vec![address("192.168.1.5", 24), address("fd01::5", 64)],
+            ..Link::default()
         };
         let routes: Vec<IpNet> = routes.iter().map(|r| r.parse().unwrap()).collect();
         check_inside(&inside.parse().unwrap(), &routes, &[&eth0])

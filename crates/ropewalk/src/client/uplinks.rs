@@ -530,12 +530,9 @@ mod tests {
         up.link = Some(Link {
             index: 5,
             name: "wan1".into(),
-            kind: None,
-            mtu: 1500,
             up: true,
-            loopback: false,
-            enslaved: false,
             addresses: vec![address],
+            ..Link::default()
         });
         up
     }

@@ -486,16 +486,8 @@ mod tests {
     use ropewalk_net::links::Address;
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
-        Link {
-            index,
-            name: name.into(),
-            kind: None,
-            mtu: 1500,
-            up: true,
-            loopback: false,
-            enslaved: false,
-            addresses: vec![Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true }],
-        }
+        let address = Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true };
+        Link { index, name: name.into(), addresses: vec![address], ..Link::default() }
     }
 
     #[test]

@@ -11,11 +11,12 @@ mod common;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use common::{Netns, State, cable, eventually, root};
+use common::{Netns, State, cable, eventually, ip, root};
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::setup::{
-    DeviceConfig, Grants, Journal, Limit, MARK, Routes, SetupError, TableWatch, ask_for_marks, cleanup_stale,
-    configure, forwarding, grant, guard, keep_tables, remove_address, reverse_path,
+    DeviceConfig, Grants, Journal, Limit, MARK, Routes, SetupError, StationAddress, StationNetwork,
+    TableWatch, ask_for_marks, cleanup_stale, configure, forwarding, grant, guard, keep_tables,
+    remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
@@ -367,6 +368,36 @@ fn settings_stay_until_the_last_bond_that_needs_them_ends() {
         journal.restore().unwrap();
     });
     assert_eq!(settings(), ["2", "1"]);
+}
+
+#[test]
+fn a_station_s_router_outside_its_network_takes_nothing_out_of_a_bond() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _bond = bond(client);
+    client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
+    let index = client.inside(|| list().unwrap().iter().find(|l| l.name == "wa").unwrap().index);
+    let station = StationNetwork { index, name: "wa".into(), number: 0 };
+    let address = "192.168.77.5/24".parse().unwrap();
+    let given = StationAddress { address, router: Some("10.77.0.1".parse().unwrap()), metric: 50 };
+    client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        station.add(&mut journal, &given).unwrap();
+        station.open_to_all(&given).unwrap();
+        // The router is on the link of whoever is bound to the station, and of nobody else.
+        let way = |words: &str| ip(&format!("route get {words}"));
+        assert!(way("192.0.2.1").contains("via 10.77.0.1 dev wa"), "{}", way("192.0.2.1"));
+        assert!(way("192.0.2.1 oif wa").contains("via 10.77.0.1 dev wa"));
+        for of_the_bond in ["10.77.0.1", "10.77.0.9"] {
+            assert!(way(of_the_bond).contains("dev rw0"), "{}", way(of_the_bond));
+        }
+        station.remove(&mut journal, &given).unwrap();
+        assert!(way("192.0.2.1").contains("dev va"));
+        journal.restore().unwrap();
+    });
 }
 
 #[test]

@@ -278,6 +278,40 @@ fn multipath_tcp_is_left_alone() {
 }
 
 #[test]
+fn a_device_that_is_set_down_does_not_end_the_proxy() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-down");
+    let mut proxy = net.start("split");
+    let listener = net.listener(SERVERS[0]);
+    let stream = net.connect(SERVERS[0]);
+    let (mut server, _) = listener.accept().unwrap();
+    let short = Some(Duration::from_secs(3));
+    stream.set_write_timeout(short).unwrap();
+    server.set_read_timeout(short).unwrap();
+    let sent_again = |proxy: &mut Process| {
+        let said = says(proxy);
+        said.split("sent again ").nth(1).unwrap().split(',').next().unwrap().to_owned()
+    };
+    std::thread::scope(|scope| {
+        // More than goes by in three seconds, so that something is always on the way.
+        scope.spawn(|| (&stream).write_all(&vec![0; 40_000_000]).is_ok());
+        scope.spawn(|| {
+            let mut part = vec![0; 65_536];
+            while let Ok(1..) = server.read(&mut part) {}
+        });
+        eventually("it takes the connection", || says(&mut proxy).contains("connections 1 of 1,"));
+        net.router.ip(&["link set pep0 down"]).unwrap();
+        // What nobody has acknowledged goes into the device again, which takes nothing.
+        let before = sent_again(&mut proxy);
+        eventually("it sends again meanwhile", || sent_again(&mut proxy) != before);
+    });
+    proxy.signal(Signal::TERM).unwrap();
+    assert!(proxy.wait(SOON).unwrap().success());
+}
+
+#[test]
 fn a_daemon_that_is_killed_leaves_no_wrong_byte_and_lets_others_pass() {
     if !root() {
         return;

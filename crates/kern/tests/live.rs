@@ -12,6 +12,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::FromRawFd;
 use std::process::Command;
+use std::time::Duration;
 
 const MPTCP: i32 = 262;
 /// What is sent over each connection, bytes: many windows' worth.
@@ -102,6 +103,32 @@ fn carry(ends: &mut (TcpStream, TcpStream)) {
     assert!(got.iter().all(|b| *b == 7));
 }
 
+/// A connection whose second subflow is in the map at both ends, beside the one of IPv6. The
+/// kernel's path manager asks for a subflow once: where that failed, another connection is opened.
+fn with_two_subflows(listener: &TcpListener, olia: &Registered) -> (TcpStream, TcpStream) {
+    let of_two = |all: &[(_, Vec<_>)]| all.iter().filter(|(_, slots)| slots.len() >= 2).count();
+    for tried in 1..=5 {
+        let mut ends = open(listener, "10.9.1.2:5001");
+        carry(&mut ends);
+        for _ in 0..60 {
+            let all = olia.connections().unwrap();
+            if all.len() == 4 && of_two(&all) == 2 {
+                return ends;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let entries = olia.connections().unwrap();
+        let counted =
+            Command::new("ip").args(["netns", "exec", "kern-a", "cat", "/proc/net/netstat"]).output();
+        let counted = String::from_utf8(counted.unwrap().stdout).unwrap();
+        eprintln!("connection {tried} has no second subflow: {entries:?}");
+        counted.lines().filter(|l| l.starts_with("MPTcpExt")).for_each(|l| eprintln!("{l}"));
+        drop(ends);
+        becomes("only the entries of IPv6", || olia.connections().unwrap().len() == 2);
+    }
+    panic!("five connections had one subflow each");
+}
+
 fn register(room: u32) -> Option<Registered> {
     match Registered::new(Law::Olia, room) {
         Ok(registered) => Some(registered),
@@ -133,13 +160,9 @@ fn subflows_of_a_connection_share_and_others_do_not() {
     // these networks.
     let four = listen("10.9.1.2:5001", MPTCP);
     let six = listen("[fd09:1::2]:5001", MPTCP);
-    let (mut a, mut b) = (open(&four, "10.9.1.2:5001"), open(&six, "[fd09:1::2]:5001"));
-    carry(&mut a);
+    let mut b = open(&six, "[fd09:1::2]:5001");
     carry(&mut b);
-    becomes("four entries, those of IPv4 with two subflows", || {
-        let all = olia.connections().unwrap();
-        all.len() == 4 && all.iter().filter(|(_, slots)| slots.len() >= 2).count() >= 2
-    });
+    let a = with_two_subflows(&four, &olia);
     let all = olia.connections().unwrap();
     let mut keys: Vec<_> = all.iter().map(|(key, _)| (key.netns, key.token)).collect();
     keys.sort_unstable();

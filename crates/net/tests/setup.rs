@@ -16,10 +16,10 @@ use ipnet::IpNet;
 use ropewalk_net::links::{list, route_via, routes};
 use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
-    Capture, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, Protocol, Quotas, Routes,
-    SetupError, StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale, configure,
-    forwarding, grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through, remove_address,
-    reverse_path,
+    Capture, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, Protocol, Quotas,
+    Routes, SetupError, StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale,
+    configure, forwarding, grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through,
+    remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};

@@ -91,7 +91,7 @@ impl Table {
 
     /// The rules. Segments of connections through the bond are told its MTU in their handshake (RFC 6691),
     /// because too many networks swallow the ICMP messages that would tell them later.
-    fn rules(&self) -> String {
+    pub(crate) fn rules(&self) -> String {
         let device = quoted(&self.device);
         let masquerade: String = self
             .networks

@@ -1,6 +1,8 @@
 //! Tables of the firewall, through `nft -f -` as text rather than through a crate: every crate for it calls the same program, and the text is what an
 //! administrator sees in `nft list ruleset`.
 
+use std::collections::BTreeMap;
+
 use crate::command::{CommandError, Tool};
 use crate::setup::SetupError;
 
@@ -29,14 +31,48 @@ impl Nft {
     }
 }
 
+/// What the names of our tables begin with.
+pub(crate) const OURS: &str = "ropewalk-";
+
 /// The name of one of our tables for a device: `ropewalk-rw0`, `ropewalk-rw0-guard`. What the firewall's language would not read as a name becomes `-`.
 pub(crate) fn table_name(what: &str, device: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let device: String = device.chars().map(plain).collect();
-    if what.is_empty() { format!("ropewalk-{device}") } else { format!("ropewalk-{device}-{what}") }
+    if what.is_empty() { format!("{OURS}{device}") } else { format!("{OURS}{device}-{what}") }
+}
+
+/// How many rules the text of a table has, by chain: one a line.
+pub(crate) fn rules_by_chain(chains: &str) -> BTreeMap<&str, usize> {
+    let mut all = BTreeMap::<&str, usize>::new();
+    let mut chain: Option<&str> = None;
+    for line in chains.lines().map(str::trim) {
+        if let Some(head) = line.strip_prefix("chain ") {
+            chain = head.split_whitespace().next();
+        } else if line == "}" {
+            chain = None;
+        } else if let Some(chain) = chain.filter(|_| !line.is_empty() && !line.starts_with("type ")) {
+            *all.entry(chain).or_default() += 1;
+        }
+    }
+    all
 }
 
 /// A device's name as the firewall's language has it.
 pub(crate) fn quoted(device: &str) -> String {
     format!("\"{}\"", device.replace('"', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_chain_but_its_hook_is_a_rule() {
+        let text = "  limit up1 { rate over 1 bytes/second burst 2 bytes }\n\
+                    \x20 chain clients {\n    icmp type echo-request accept\n  }\n\
+                    \x20 chain none {\n    type nat hook postrouting priority srcnat; policy accept;\n  }\n\
+                    \x20 chain output {\n    type filter hook output priority 0; policy accept;\n    \
+                    icmpv6 type { nd-router-solicit, nd-neighbor-advert } accept\n    jump clients\n  }\n";
+        assert_eq!(rules_by_chain(text), BTreeMap::from([("clients", 1), ("output", 2)]));
+    }
 }

@@ -8,19 +8,23 @@
 
 mod common;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 
 use common::{Netns, State, cable, eventually, ip, root};
-use ropewalk_net::links::{list, route_via};
+use ipnet::IpNet;
+use ropewalk_net::links::{list, route_via, routes};
+use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
-    DeviceConfig, Grants, Journal, Limit, MARK, Routes, SetupError, StationAddress, StationNetwork,
-    TableWatch, ask_for_marks, cleanup_stale, configure, forwarding, grant, guard, keep_tables,
+    Capture, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, Protocol, Quotas,
+    Routes, SetupError, StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale,
+    configure, forwarding, grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through,
     remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
 use ropewalk_session::Layer;
+use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
 
 struct World {
     client: Netns,
@@ -102,6 +106,12 @@ impl World {
         let mut journal = self.client.inside(|| Journal::open(&self.state).unwrap().0);
         let routes = take_over(&self.client, &tun, &mut journal);
         (tun, journal, routes)
+    }
+
+    /// The client's second cable as a station.
+    fn station(&self) -> StationNetwork {
+        let index = self.client.inside(|| list().unwrap().iter().find(|l| l.name == "wa").unwrap().index);
+        StationNetwork { index, name: "wa".into(), number: 0 }
     }
 }
 
@@ -379,14 +389,13 @@ fn a_station_s_router_outside_its_network_takes_nothing_out_of_a_bond() {
     let client = &world.client;
     let _bond = bond(client);
     client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
-    let index = client.inside(|| list().unwrap().iter().find(|l| l.name == "wa").unwrap().index);
-    let station = StationNetwork { index, name: "wa".into(), number: 0 };
+    let station = world.station();
     let address = "192.168.77.5/24".parse().unwrap();
     let given = StationAddress { address, router: Some("10.77.0.1".parse().unwrap()), metric: 50 };
     client.inside(|| {
         let (mut journal, _) = Journal::open(&world.state).unwrap();
         station.add(&mut journal, &given).unwrap();
-        station.open_to_all(&given).unwrap();
+        station.open_to_all(&given, true).unwrap();
         // The router is on the link of whoever is bound to the station, and of nobody else.
         let way = |words: &str| ip(&format!("route get {words}"));
         assert!(way("192.0.2.1").contains("via 10.77.0.1 dev wa"), "{}", way("192.0.2.1"));
@@ -398,6 +407,91 @@ fn a_station_s_router_outside_its_network_takes_nothing_out_of_a_bond() {
         assert!(way("192.0.2.1").contains("dev va"));
         journal.restore().unwrap();
     });
+}
+
+/// A network of an access point that lies inside a `--route`.
+#[test]
+fn a_station_s_network_is_not_opened_to_all_inside_a_bond_s_route() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
+    let station = world.station();
+    let address = "10.50.0.5/24".parse().unwrap();
+    let given = StationAddress { address, router: Some("10.50.0.1".parse().unwrap()), metric: 50 };
+    client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        Routes::new(tun.index()).add(&mut journal, "10.0.0.0/8".parse().unwrap()).unwrap();
+        let way = |words: &str| ip(&format!("route get {words}"));
+        station.add(&mut journal, &given).unwrap();
+        // At first, and after the bond has come or gone.
+        for (on_link, device) in [(false, "rw0"), (true, "wa"), (false, "rw0"), (true, "wa")] {
+            station.open_to_all(&given, on_link).unwrap();
+            assert!(way("10.50.0.9").contains(&format!("dev {device}")), "{}", way("10.50.0.9"));
+            assert!(way("192.0.2.1").contains("via 10.50.0.1 dev wa"), "{}", way("192.0.2.1"));
+            // Whoever is bound to the station, a path of the bond say.
+            assert!(way("192.0.2.1 oif wa").contains("via 10.50.0.1 dev wa"));
+            assert!(way("10.50.0.9 oif wa").contains("dev wa"), "{}", way("10.50.0.9 oif wa"));
+        }
+        station.remove(&mut journal, &given).unwrap();
+        assert!(way("192.0.2.1").contains("dev va") && way("10.50.0.9").contains("dev rw0"));
+        journal.restore().unwrap();
+    });
+}
+
+/// A router that says of a network that it is on the link (RFC 4861 §4.2, §4.6.2).
+fn router_advertisement(network: &str, prefix_len: u8) -> Vec<u8> {
+    let mut all = vec![134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0];
+    all.extend([3, 4, prefix_len, 0x80, 0, 1, 0x51, 0x80, 0, 0, 0x38, 0x40, 0, 0, 0, 0]);
+    all.extend(network.parse::<Ipv6Addr>().unwrap().octets());
+    all
+}
+
+#[test]
+fn what_a_station_s_router_takes_out_of_a_bond_is_withdrawn() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _bond = bond(client);
+    client.run("sysctl", "-qw net.ipv6.conf.wa.accept_ra=2");
+    world.world.ip("address add fe80::1/64 dev wb nodad");
+    let advertise = || {
+        world.world.inside(|| {
+            let index = list().unwrap().iter().find(|l| l.name == "wb").unwrap().index;
+            let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
+            sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
+            let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, index);
+            let words = router_advertisement("fd77:0:0:0:8000::", 72);
+            sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
+        });
+    };
+    let inside = "fd77::8000:0:0:9";
+    assert_eq!(device_towards(client, inside), "rw0");
+    eventually("the kernel believes it", || {
+        advertise();
+        device_towards(client, inside) == "wa"
+    });
+    let station = world.station();
+    let taken: IpNet = "fd77:0:0:0:8000::/72".parse().unwrap();
+    let IpNet::V6(network) = taken else { unreachable!() };
+    let is_seen = || {
+        let all = client.inside(|| routes().unwrap());
+        assert!(all.iter().any(|r| r.network.to_string() == "10.77.0.0/24" && r.index != station.index));
+        all.iter().any(|r| r.network == taken && r.index == station.index)
+    };
+    assert!(is_seen());
+    client.inside(|| station.withdraw(network).unwrap());
+    assert!(!is_seen());
+    assert_eq!(device_towards(client, inside), "rw0");
+    advertise();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(device_towards(client, inside), "rw0", "said again");
+    client.inside(|| station.withdraw(network).unwrap());
 }
 
 #[test]
@@ -515,6 +609,120 @@ fn tables_that_others_flush_are_put_back() {
     assert_eq!(client.inside(|| keep_tables(&journal).unwrap()), 1);
     client.inside(|| journal.restore().unwrap());
     assert_eq!(list(), "");
+}
+
+/// A chain that somebody empties, or takes a rule out of, while its table stays.
+#[test]
+fn rules_that_others_delete_are_put_back() {
+    if !root() {
+        return;
+    }
+    const TABLE: &str = "inet ropewalk-rw0-kill-switch";
+    let world = world();
+    let client = &world.client;
+    let (mut journal, mut watch) =
+        client.inside(|| (Journal::open(&world.state).unwrap().0, TableWatch::new().unwrap()));
+    client.inside(|| kill_switch(&mut journal, "rw0").unwrap());
+    let nft = |words: &str| client.run("nft", words);
+    let list = || nft(&format!("list table {TABLE}"));
+    let kept = || client.inside(|| keep_tables(&journal).unwrap());
+    let before = list();
+    assert!(watch.take_events().unwrap() && kept() == 0, "all is there");
+    let rules = nft(&format!("-a list chain {TABLE} output"));
+    let last = rules.lines().find(|line| line.contains("reject")).unwrap();
+    let one = format!("delete rule {TABLE} output handle {}", last.split("# handle ").nth(1).unwrap().trim());
+    for words in [one, format!("flush chain {TABLE} forward"), format!("flush table {TABLE}")] {
+        nft(&words);
+        assert!(watch.take_events().unwrap(), "{words}");
+        assert_ne!(list(), before, "{words}");
+        assert_eq!(kept(), 1, "{words}");
+        assert_eq!(list(), before, "{words}");
+        assert!(watch.take_events().unwrap() && kept() == 0, "{words}");
+    }
+    // What others add stays, and what they take out of tables of theirs is no news.
+    nft("add table inet other");
+    nft("add chain inet other mine");
+    nft("add rule inet other mine accept");
+    nft(&format!("insert rule {TABLE} output accept"));
+    nft("delete table inet other");
+    assert!(!watch.take_events().unwrap() && kept() == 0);
+    assert_ne!(list(), before);
+    client.inside(|| journal.restore().unwrap());
+}
+
+/// The kernel has as many rules as the text of each table, or they would be put back for ever.
+#[test]
+fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let nets = |all: &[&str]| all.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+    let inside = nets(&["10.77.0.0/24", "2001:db8:1::/64"]);
+    let one = nets(&["10.77.0.2/32", "2001:db8:1::2/128"]);
+    let addresses: Vec<IpAddr> = one.iter().map(IpNet::addr).collect();
+    let global = "2001:db8:1::/64".parse().unwrap();
+    let forward = |address: &IpAddr| Forward {
+        protocol: Protocol::Tcp,
+        port: 8080,
+        address: *address,
+        to: 80,
+        masquerade: true,
+    };
+    let grants = Grants {
+        device: "rw0".into(),
+        forwards: addresses.iter().map(forward).collect(),
+        ended: vec![(Protocol::Tcp, 8081, 443)],
+        groups: vec![vec![addresses[0], "10.77.0.3".parse().unwrap()]],
+        limits: vec![Limit { networks: one.clone(), down_bps: None, up_bps: Some(1_000_000) }],
+        closed: [true, false],
+        global: Some(global),
+    };
+    let hold = |rate_bps, networks: &[&str]| Hold {
+        addresses: addresses.clone(),
+        networks: nets(networks),
+        rate_bps,
+    };
+    let held = vec![hold(None, &["192.168.8.0/24"]), hold(Some(1_000_000), &["192.168.9.0/24"])];
+    let quotas = Quotas { device: "rw0".into(), held };
+    let exit = Exit { interface: "wa".into(), number: 1, networks: one.clone(), untranslated: Vec::new() };
+    let exits = Exits {
+        device: "rw0".into(),
+        inside: inside.clone(),
+        global: Some(global),
+        exits: vec![exit],
+        known: Some(nets(&["10.77.0.3/32", "192.168.8.0/24"])),
+    };
+    let destinations = vec!["0.0.0.0/0".parse().unwrap(), "203.0.113.0/24".parse().unwrap()];
+    let home = Capture { device: "rw0".into(), home: "va".into(), destinations, udp: true };
+    let journal = client.inside(|| {
+        let mut journal = Journal::open(&world.state).unwrap().0;
+        kill_switch(&mut journal, "rw0").unwrap();
+        guard(&mut journal, "rw0", addresses.clone()).unwrap();
+        masquerade_by(&mut journal, "rw0", &inside, Some("va")).unwrap();
+        let_through(&mut journal, "rw0", global).unwrap();
+        grant(&mut journal, &grants, &inside).unwrap();
+        hold_back(&mut journal, &quotas).unwrap();
+        leave_by(&mut journal, None, &exits).unwrap();
+        capture(&mut journal, tun.index(), home).unwrap();
+        journal
+    });
+    let kept = || client.inside(|| keep_tables(&journal).unwrap());
+    assert_eq!(kept(), 0);
+    let tables = client.run("nft", "list tables inet");
+    assert_eq!(tables.lines().count(), 8, "{tables}");
+    for table in tables.lines().map(|line| line.trim_start_matches("table ")) {
+        let lines = || client.run("nft", &format!("list table {table}")).lines().count();
+        let before = lines();
+        client.run("nft", &format!("flush table {table}"));
+        assert!(lines() < before, "{table}");
+        assert_eq!(kept(), 1, "{table}");
+        assert_eq!(lines(), before, "{table}");
+        assert_eq!(kept(), 0, "{table}");
+    }
+    client.inside(|| journal.restore().unwrap());
 }
 
 /// Another address of the same network, and one of another.

@@ -2,8 +2,8 @@
 //! this machine's firewall and rules of routing.
 //!
 //! Whoever flushes the firewall (`nft flush ruleset`, a restart of nftables.service) takes the
-//! tables of all programs along. The kernel tells of it at once; and each second it is looked where
-//! it does not, as of rules.
+//! tables of all programs along; `nft flush chain` empties one of ours. The kernel tells of it at
+//! once; and each second it is looked where it does not, as of rules of routing.
 
 use crate::daemon::Lost;
 use anyhow::Context;
@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 /// How often it is looked where nobody tells of anything: rules of routing, and a kernel that does
 /// not tell.
 const LOOK: Duration = Duration::from_secs(1);
-/// The least time between two looks: somebody may flush the firewall all the time.
+/// The least time between two looks. Up to [`LOOK`] it doubles while one follows upon another:
+/// somebody may flush the firewall all the time.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A journal, until the daemon's end takes it back.
@@ -82,8 +83,11 @@ fn work(journal: &SharedJournal, kept: &Kept) {
     let (mut rules, mut tables) = (Lost::rules(), Lost::tables());
     // The first look is soon: what was taken away before this listened was not heard.
     let mut until = Some(LOOK);
+    let mut pause = PAUSE;
     loop {
+        let ready = Instant::now();
         events.wait(until);
+        pause = next_pause(pause, ready.elapsed());
         let (held, back) = match &mut *lock(journal) {
             Some(journal) => {
                 let held = match (kept.without_rules, &kept.device) {
@@ -100,8 +104,13 @@ fn work(journal: &SharedJournal, kept: &Kept) {
         until = if waits_for_event { None } else { Some(LOOK) };
         rules.say(held, kept.without_rules.unwrap_or_default(), clock::now());
         tables.say(back, kept.without_tables, clock::now());
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
     }
+}
+
+/// How long nobody looks after this look, which had been waited for so long.
+fn next_pause(last: Duration, waited: Duration) -> Duration {
+    if waited >= LOOK { PAUSE } else { (last * 2).min(LOOK) }
 }
 
 /// What the kernel tells; nothing where it does not.
@@ -121,7 +130,8 @@ impl TableEvents {
         TableEvents(watch.ok())
     }
 
-    /// Until a table may be gone, or this time is over; without an end only where the kernel tells.
+    /// Until something of ours may be gone, or this time is over; without an end only where the
+    /// kernel tells.
     fn wait(&mut self, limit: Option<Duration>) {
         let until = limit.map(|limit| Instant::now() + limit);
         let mut events = Events::new(1);
@@ -141,5 +151,22 @@ impl TableEvents {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_a_second_apart_however_fast_others_flush_the_firewall() {
+        let mut pause = PAUSE;
+        let mut after = |waited| {
+            pause = next_pause(pause, waited);
+            pause.as_millis()
+        };
+        let busy: Vec<u128> = (0..6).map(|_| after(Duration::ZERO)).collect();
+        assert_eq!(busy, [100, 200, 400, 800, 1000, 1000]);
+        assert_eq!(after(LOOK), 50, "a quiet second ends that");
     }
 }

@@ -230,6 +230,12 @@ fn a_kill_switch_stays_until_the_client_is_told_to_stop() {
     net.client.shell("nft flush ruleset").unwrap();
     eventually("the tables are back", || tables() == before);
     assert!(!reaches(&net.client, WORLD) && !reaches(&net.client, "10.1.1.2"));
+    // And once somebody has emptied its chain, while its table stays.
+    let rules = || net.client.shell("nft list table inet ropewalk-rw0-kill-switch").unwrap();
+    let before = rules();
+    net.client.shell("nft flush chain inet ropewalk-rw0-kill-switch output").unwrap();
+    eventually("the rules are back", || rules() == before);
+    assert!(!reaches(&net.client, WORLD) && !reaches(&net.client, "10.1.1.2"));
     net.client.ip(&["route del 192.0.2.0/24"]).unwrap();
     client.kill();
     client.wait(SOON).unwrap();

@@ -13,7 +13,7 @@ mod watch;
 pub use list::{Address, Link, Unusable, list};
 pub use neighbour::neighbour;
 pub(crate) use route::route_of;
-pub use route::{Via, interface_towards, route_via};
+pub use route::{Route, Via, interface_towards, route_via, routes};
 pub use watch::{Change, Changes, Follower};
 
 use netlink_packet_route::RouteNetlinkMessage;
@@ -45,7 +45,7 @@ pub(crate) fn read_any(message: &RouteNetlinkMessage) {
             assert!(name.is_none_or(|name| !name.is_empty()), "a link has a name");
         }
         RouteNetlinkMessage::NewAddress(m) => drop(list::read_address(m)),
-        RouteNetlinkMessage::NewRoute(m) => drop(route::read(m, 1)),
+        RouteNetlinkMessage::NewRoute(m) => drop((route::read(m, 1), route::of_main(m))),
         RouteNetlinkMessage::NewNeighbour(m) => drop(neighbour::read(m, [10, 1, 1, 2].into())),
         _ => {}
     }

@@ -1,8 +1,9 @@
-//! Whether an interface leads to an endpoint.
+//! Whether an interface leads to an endpoint, and where all interfaces lead.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteType,
 };
@@ -59,6 +60,64 @@ pub(crate) fn route_of(
     let table = number(|a| if let RouteAttribute::Table(table) = a { Some(*table) } else { None });
     let gateway = index.and_then(|index| read(&route, index)).and_then(|via| via.gateway);
     Ok(table.zip(index).map(|(table, index)| (table, index, gateway)))
+}
+
+/// A route of the main table, by one interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Where it leads.
+    pub network: IpNet,
+    /// The interface's index.
+    pub index: u32,
+}
+
+/// The routes of the main table, of both IP versions.
+///
+/// # Errors
+/// The kernel does not answer, or the table keeps changing.
+pub fn routes() -> Result<Vec<Route>, LinkError> {
+    let mut netlink = Netlink::open()?;
+    let mut all = Vec::new();
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut request = RouteMessage::default();
+        request.header.address_family = family;
+        for answer in netlink.dump(RouteNetlinkMessage::GetRoute(request))? {
+            match answer {
+                // Where IPv6 is missing the kernel tells of all others instead.
+                RouteNetlinkMessage::NewRoute(route) if route.header.address_family == family => {
+                    all.extend(of_main(&route));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The same of one message: none if it is of another table, or leads nowhere.
+pub(super) fn of_main(route: &RouteMessage) -> Vec<Route> {
+    let (header, mut table) = (&route.header, u32::from(route.header.table));
+    let (mut to, mut by) = (None, Vec::new());
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Table(number) => table = *number,
+            RouteAttribute::Destination(address) => to = ip(address),
+            RouteAttribute::Oif(index) => by.push(*index),
+            RouteAttribute::MultiPath(hops) => by.extend(hops.iter().map(|hop| hop.interface_index)),
+            _ => {}
+        }
+    }
+    let everywhere: IpAddr = match header.address_family {
+        AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),
+        _ => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let is_main = table == u32::from(RouteHeader::RT_TABLE_MAIN) && header.kind == RouteType::Unicast;
+    match IpNet::new(to.unwrap_or(everywhere), header.destination_prefix_length) {
+        Ok(network) if is_main && !header.flags.contains(RouteFlags::Cloned) => {
+            by.into_iter().map(|index| Route { network, index }).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The interface by which this machine's packets to `destination` leave; `None` if there is no way.
@@ -154,5 +213,32 @@ mod tests {
         assert_eq!(gateway(3), Some(IpAddr::from([198, 51, 100, 1])));
         assert_eq!(gateway(2), Some(IpAddr::from([192, 0, 2, 1])));
         assert_eq!(read(&route, 4), None);
+    }
+
+    #[test]
+    fn a_route_of_the_main_table_leads_by_each_of_its_interfaces() {
+        let mut route = RouteMessage::default();
+        route.header.kind = RouteType::Unicast;
+        route.header.address_family = AddressFamily::Inet;
+        route.header.table = RouteHeader::RT_TABLE_MAIN;
+        let by = |index| {
+            let mut hop = RouteNextHop::default();
+            hop.interface_index = index;
+            hop
+        };
+        route.attributes = vec![RouteAttribute::MultiPath(vec![by(2), by(3)])];
+        let read = |route: &RouteMessage| {
+            of_main(route).iter().map(|r| format!("{} by {}", r.network, r.index)).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&route), ["0.0.0.0/0 by 2", "0.0.0.0/0 by 3"]);
+        route.header.destination_prefix_length = 24;
+        let to = RouteAttribute::Destination(RouteAddress::Inet([10, 77, 0, 0].into()));
+        route.attributes = vec![to.clone(), RouteAttribute::Oif(7)];
+        assert_eq!(read(&route), ["10.77.0.0/24 by 7"]);
+        route.attributes.push(RouteAttribute::Table(0x7277));
+        assert!(read(&route).is_empty(), "another table");
+        route.attributes = vec![to, RouteAttribute::Oif(7)];
+        route.header.destination_prefix_length = 33;
+        assert!(read(&route).is_empty(), "no such network");
     }
 }

@@ -82,7 +82,7 @@ impl Capture {
         table_name("capture", &self.device)
     }
 
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let home = quoted(&self.home);
         let to = |net: &Ipv4Net| match net.prefix_len() {
             0 => format!("ip daddr != {NEAR}"),

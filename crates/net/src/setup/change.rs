@@ -1,5 +1,7 @@
 //! The changes that outlive the process that made them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
@@ -133,6 +135,22 @@ impl Change {
             Change::Quotas(quotas) => quotas.name(),
             Change::GlobalNetwork(network) => network.name(),
             Change::ExitMarks(marks) => marks.name(),
+            _ => return None,
+        })
+    }
+
+    /// The text of that table.
+    pub(super) fn table_rules(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Change::NatTable(table) => table.rules().into(),
+            Change::Capture(capture) => capture.rules().into(),
+            Change::Classes(classes) => classes.rules().into(),
+            Change::Guard(guard) => guard.rules().into(),
+            Change::KillSwitch(switch) => switch.rules().into(),
+            Change::Grants(grants) => grants.rules().into(),
+            Change::Quotas(quotas) => quotas.rules().into(),
+            Change::GlobalNetwork(network) => network.rules().into(),
+            Change::ExitMarks(marks) => marks.rules().into(),
             _ => return None,
         })
     }

@@ -78,7 +78,7 @@ impl Classes {
         table_name("classes", &self.device)
     }
 
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let device = quoted(&self.device);
         let into = |class: u32| format!("meta priority set {HANDLE}:{class} return");
         let (first, last) = (into(3), into(2));

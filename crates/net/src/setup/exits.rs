@@ -322,6 +322,10 @@ impl ExitMarks {
     pub(super) fn name(&self) -> String {
         table_name("exits", &self.device)
     }
+
+    pub(super) fn rules(&self) -> &str {
+        &self.rules
+    }
 }
 
 fn version(address: IpAddr) -> &'static str {

@@ -69,7 +69,7 @@ impl Guard {
         table_name("guard", &self.device)
     }
 
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let device = quoted(&self.device);
         let rule = |address: &IpAddr| {
             let version = if address.is_ipv4() { "ip" } else { "ip6" };
@@ -98,7 +98,7 @@ impl KillSwitch {
     }
 
     /// Besides the bond, interfaces may say what keeps them working at all: neighbours, groups (MLD) and DHCP. ARP does not come by here.
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let device = quoted(&self.device);
         format!(
             "  chain output {{\n\

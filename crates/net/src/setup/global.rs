@@ -88,7 +88,7 @@ impl GlobalNetwork {
 
     /// A router asks a neighbour itself whether it is still there (RFC 4861 §7.3). Where this
     /// machine answers for the neighbour, it hears that only as something to forward.
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let (device, network) = (quoted(&self.device), self.network);
         let to = format!("    iifname != {device} ip6 daddr {network}");
         format!(

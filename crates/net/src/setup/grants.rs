@@ -235,7 +235,7 @@ impl Grants {
         table_name("grants", &self.device)
     }
 
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let (limits, up) = self.uploads();
         let closed = self.closed().unwrap_or_default();
         let (ports, ended) = (self.ports() + &self.open(), self.ended());

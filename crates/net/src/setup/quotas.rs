@@ -99,7 +99,7 @@ impl Quotas {
 
     /// A client is asked as it sends, and others as they send to it: in front of this machine's
     /// own programs, of other networks, and of other clients.
-    fn rules(&self) -> String {
+    pub(super) fn rules(&self) -> String {
         let device = quoted(&self.device);
         let (from, to) = (Way::From.names().0, Way::To.names().0);
         let hooks = [

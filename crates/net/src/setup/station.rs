@@ -6,11 +6,12 @@
 //! ```
 //!
 //! They come behind the rules of a bond's default route ([`super::Routes`]), whose own packets are let by. The main table has the same routes with a metric,
-//! for whoever is bound to nothing.
+//! for whoever is bound to nothing; without the one to the network where that is a part of what goes into a tunnel. IPv6 is the kernel's, which puts what
+//! routers announce into the main table; what is a part of a tunnel's is taken out again.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use ipnet::Ipv4Net;
+use ipnet::{Ipv4Net, Ipv6Net};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeader, AddressMessage, AddressScope,
@@ -20,6 +21,7 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
+use super::routes::message;
 use super::rule::{Rule, RuleKind};
 use super::{Change, Journal, SetupError, sysctl};
 use crate::netlink::Netlink;
@@ -34,6 +36,10 @@ const MAIN: u32 = 254;
 /// be on one network.
 const SETTINGS: [(&str, &str); 3] =
     [("ipv4/conf/{}/rp_filter", "2"), ("ipv4/conf/{}/arp_ignore", "1"), ("ipv4/conf/{}/arp_announce", "2")];
+
+/// Routers tell of networks no more, on the link or behind them (RFC 4861 §4.6.2, RFC 4191 §2.3).
+const NO_NETWORKS: [(&str, &str); 2] =
+    [("ipv6/conf/{}/accept_ra_pinfo", "0"), ("ipv6/conf/{}/accept_ra_rt_info_max_plen", "0")];
 
 /// An interface of ours with a number, which no other has at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,25 +81,56 @@ impl StationNetwork {
         let address = RouteNetlinkMessage::NewAddress(self.address(given.address));
         let added = Netlink::open().and_then(|mut n| n.change(address, NLM_F_CREATE | NLM_F_REPLACE));
         added.map_err(|e| SetupError::system(what, e))?;
-        self.add_routes(given, TABLE + self.number)?;
+        self.add_routes(given, TABLE + self.number, true)?;
         self.rules(given).into_iter().try_for_each(|rule| match journal.changes().contains(&rule) {
             true => Ok(()),
             false => journal.make(rule),
         })
     }
 
-    /// Adds its routes to the main table, for whoever is bound to nothing.
+    /// Adds its routes to the main table, for whoever is bound to nothing: the way by the router, and,
+    /// where it is to be `on_link`, that to its network, which goes before wider routes of others.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn open_to_all(&self, given: &StationAddress) -> Result<(), SetupError> {
-        self.add_routes(given, MAIN)
+    pub fn open_to_all(&self, given: &StationAddress, on_link: bool) -> Result<(), SetupError> {
+        if !on_link {
+            for route in self.routes(given, MAIN, true).into_iter().take(1) {
+                self.delete(route)?;
+            }
+        }
+        self.add_routes(given, MAIN, on_link)
     }
 
-    fn add_routes(&self, given: &StationAddress, table: u32) -> Result<(), SetupError> {
+    /// Takes an IPv6 route away that a router has announced, and hears of no networks from routers
+    /// any more. What they announced before ends with its time.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn withdraw(&self, network: Ipv6Net) -> Result<(), SetupError> {
+        for (key, value) in NO_NETWORKS {
+            sysctl::insist(&key.replace("{}", &self.name), value);
+        }
+        let mut route = message(self.index, network.into(), MAIN);
+        // Whoever has told of it.
+        route.header.protocol = RouteProtocol::Unspec;
+        self.delete(route)
+    }
+
+    /// Deletes a route; no error if it is not there.
+    fn delete(&self, route: RouteMessage) -> Result<(), SetupError> {
+        match Netlink::open().and_then(|mut n| n.change(RouteNetlinkMessage::DelRoute(route), 0)) {
+            Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
+                Err(SetupError::system(format!("deleting a route by {}", self.name), e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add_routes(&self, given: &StationAddress, table: u32, on_link: bool) -> Result<(), SetupError> {
         let failed = |e| SetupError::system(format!("adding a route by {}", self.name), e);
         let mut netlink = Netlink::open().map_err(failed)?;
-        for route in self.routes(given, table) {
+        for route in self.routes(given, table, on_link) {
             match netlink.change(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL) {
                 // It was there before: a lease that was given again.
                 Err(e) if e.raw_os_error() != Some(libc::EEXIST) => return Err(failed(e)),
@@ -151,8 +188,8 @@ impl StationNetwork {
         message
     }
 
-    /// To the network, and by the router to everywhere else.
-    fn routes(&self, given: &StationAddress, table: u32) -> Vec<RouteMessage> {
+    /// To the network, if that is `on_link`, and by the router to everywhere else.
+    fn routes(&self, given: &StationAddress, table: u32, on_link: bool) -> Vec<RouteMessage> {
         let route = |network: Ipv4Net, router: Option<Ipv4Addr>| {
             let mut message = RouteMessage::default();
             message.header = RouteHeader {
@@ -174,17 +211,17 @@ impl StationNetwork {
             message
         };
         let everywhere = Ipv4Net::default();
-        let network = std::iter::once(route(given.address.trunc(), None));
+        let network = on_link.then(|| route(given.address.trunc(), None));
         let onward = given.router.map(|router| {
             let mut onward = route(everywhere, Some(router));
             // Some servers name a router outside the network (RFC 3442 leaves it open). A route to it would
             // go before a bond's, if it is an address inside one.
-            if !given.address.contains(&router) {
+            if !on_link || !given.address.contains(&router) {
                 onward.header.flags = RouteFlags::Onlink;
             }
             onward
         });
-        network.chain(onward).collect()
+        network.into_iter().chain(onward).collect()
     }
 }
 
@@ -198,10 +235,12 @@ mod tests {
         for (router, flags) in [("192.168.1.1", RouteFlags::empty()), ("10.77.0.1", RouteFlags::Onlink)] {
             let address = "192.168.1.5/24".parse().unwrap();
             let given = StationAddress { address, router: Some(router.parse().unwrap()), metric: 1 };
-            let routes = station.routes(&given, MAIN);
+            let routes = station.routes(&given, MAIN, true);
             let lengths: Vec<u8> = routes.iter().map(|r| r.header.destination_prefix_length).collect();
             assert_eq!(lengths, [24, 0], "{router}");
             assert_eq!(routes[1].header.flags, flags, "{router}");
+            let routes = station.routes(&given, MAIN, false);
+            assert_eq!((routes.len(), routes[0].header.flags), (1, RouteFlags::Onlink), "{router}");
         }
     }
 }

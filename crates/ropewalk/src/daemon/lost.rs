@@ -1,5 +1,5 @@
-//! What is said when others take away what this daemon has made: routing rules, and tables of the
-//! firewall.
+//! What is said when others take away what this daemon has made: routing rules, and tables and rules
+//! of the firewall.
 
 use ropewalk_time::{Duration, Time};
 
@@ -24,10 +24,10 @@ impl Lost {
         Lost { what: "routing rules or routes", cause: "", remedy, said: None }
     }
 
-    /// Tables of the firewall.
+    /// Tables of the firewall, and rules in them.
     pub(crate) fn tables() -> Lost {
         let cause = ", as after `nft flush ruleset`";
-        Lost { what: "tables of the firewall", cause, remedy: "", said: None }
+        Lost { what: "tables or rules of the firewall", cause, remedy: "", said: None }
     }
 
     /// Says how many were `kept`, which were gone, or why they are not back; and what happens while

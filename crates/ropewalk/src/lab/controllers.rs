@@ -1,37 +1,205 @@
 //! Coupled controllers of the kernel, for the time of a run.
+//!
+//! The kernel has one list of them for the whole machine. So each one that a run has loaded has a
+//! file, which every run that needs it locks (flock(2)); the last of them unloads it. A lock ends with
+//! its process: a file without one is of runs that were killed, and the next start unloads what they
+//! left. What a user has loaded has no file, and stays.
 
-use ropewalk_kern::Law;
+use ropewalk_kern::{KernError, Law};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::TcpControl;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
-/// Controllers that a run has loaded. Dropping it unloads them; what was loaded before stays.
-#[derive(Debug, Default)]
-pub(super) struct Controllers(Vec<Law>);
+/// Where the files are. After a reboot there are none, as in the kernel's list.
+const FILES: &str = "/run/ropewalk-controllers";
+/// Who has locked this one may load, unload, make files and remove them.
+const LOCK: &str = "lock";
+
+/// What has the list; another one in tests.
+pub(super) trait Kernel {
+    /// It is listed.
+    fn has(&self, law: Law) -> bool;
+    /// Lists it.
+    fn load(&self, law: Law) -> Result<(), KernError>;
+    /// Lists it no more; no error if it was not.
+    fn unload(&self, law: Law) -> Result<(), KernError>;
+}
+
+/// This machine's.
+#[derive(Debug)]
+pub(super) struct ThisKernel;
+
+impl Kernel for ThisKernel {
+    fn has(&self, law: Law) -> bool {
+        ropewalk_kern::status().iter().any(|s| s.law == law && s.is_registered)
+    }
+
+    fn load(&self, law: Law) -> Result<(), KernError> {
+        ropewalk_kern::load(law).map(drop)
+    }
+
+    fn unload(&self, law: Law) -> Result<(), KernError> {
+        ropewalk_kern::unload(law).map(drop)
+    }
+}
+
+/// Controllers that a run needs, and that it or other runs have loaded. Dropping it unloads those
+/// that no other run needs.
+#[derive(Debug)]
+pub(super) struct Controllers<K: Kernel = ThisKernel> {
+    kernel: K,
+    files: PathBuf,
+    held: Vec<(Law, File)>,
+}
 
 impl Controllers {
     /// Loads what the scenario asks for and this kernel lacks. What cannot be loaded is said; the
     /// run is refused for it later, with the key.
     pub(super) fn load(scenario: &Scenario) -> Controllers {
-        let missing = |law: &Law| ropewalk_kern::status().iter().any(|s| s.law == *law && !s.is_registered);
-        let mut loaded = Controllers::default();
-        for law in wanted(scenario).into_iter().filter(missing) {
-            match ropewalk_kern::load(law) {
-                Ok(_) => loaded.0.push(law),
-                Err(error) => eprintln!("ropewalk: {} cannot be loaded: {error}", law.kernel_name()),
-            }
-        }
-        loaded
+        Controllers::load_with(ThisKernel, FILES.into(), &wanted(scenario))
     }
 }
 
-impl Drop for Controllers {
-    fn drop(&mut self) {
-        for law in &self.0 {
-            if let Err(error) = ropewalk_kern::unload(*law) {
-                eprintln!("ropewalk: {} stays loaded: {error}", law.kernel_name());
+impl<K: Kernel> Controllers<K> {
+    fn load_with(kernel: K, files: PathBuf, wanted: &[Law]) -> Controllers<K> {
+        let mut all = Controllers { kernel, files, held: Vec::new() };
+        if wanted.is_empty() && !all.files.exists() {
+            return all;
+        }
+        match lock(&all.files) {
+            Ok(_locked) => {
+                all.clear();
+                wanted.iter().for_each(|law| all.hold(*law));
+            }
+            // Without the host's root nothing can be loaded either.
+            Err(error) => all.load_for_good(wanted, &error),
+        }
+        all
+    }
+
+    fn file(&self, law: Law) -> PathBuf {
+        self.files.join(law.kernel_name())
+    }
+
+    /// Unloads what runs have left that were killed.
+    fn clear(&self) {
+        for law in Law::ALL {
+            if File::open(self.file(law)).is_ok_and(|file| is_last(&file)) {
+                self.unload(law);
             }
         }
     }
+
+    fn hold(&mut self, law: Law) {
+        let (file, has) = (self.file(law), self.kernel.has(law));
+        if has && !file.exists() {
+            return;
+        }
+        // First the file: a run that is killed in between leaves nothing that nobody unloads.
+        let held = share(&file).map_err(|error| error.to_string()).and_then(|held| {
+            if !has {
+                self.kernel.load(law).map_err(|error| error.to_string())?;
+            }
+            Ok(held)
+        });
+        match held {
+            Ok(held) => self.held.push((law, held)),
+            Err(error) => {
+                eprintln!("ropewalk: {} cannot be loaded: {error}", law.kernel_name());
+                if !has {
+                    let _ = std::fs::remove_file(file);
+                }
+            }
+        }
+    }
+
+    /// Where nobody can count who needs it.
+    fn load_for_good(&self, wanted: &[Law], why: &io::Error) {
+        for law in wanted.iter().filter(|law| !self.kernel.has(**law)) {
+            let name = law.kernel_name();
+            match self.kernel.load(*law) {
+                Ok(()) => eprintln!("ropewalk: {name} stays loaded: {}: {why}", self.files.display()),
+                Err(error) => eprintln!("ropewalk: {name} cannot be loaded: {error}"),
+            }
+        }
+    }
+
+    fn unload(&self, law: Law) {
+        match self.kernel.unload(law) {
+            Ok(()) => drop(std::fs::remove_file(self.file(law))),
+            Err(error) => eprintln!("ropewalk: {} stays loaded: {error}", law.kernel_name()),
+        }
+    }
+}
+
+impl<K: Kernel> Drop for Controllers<K> {
+    fn drop(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let _locked = match lock(&self.files) {
+            Ok(locked) => locked,
+            Err(error) => {
+                eprintln!("ropewalk: controllers stay loaded: {}: {error}", self.files.display());
+                return;
+            }
+        };
+        for (law, held) in std::mem::take(&mut self.held) {
+            // Without its file it is a user's by now.
+            if is_named(&held, &self.file(law)) && is_last(&held) {
+                self.unload(law);
+            }
+        }
+    }
+}
+
+/// A user loads it, or has: it stays after the runs that need it.
+pub(crate) fn leave_loaded(law: Law) {
+    leave_loaded_in(Path::new(FILES), law);
+}
+
+fn leave_loaded_in(files: &Path, law: Law) {
+    if let Ok(_locked) = lock_existing(files) {
+        let _ = std::fs::remove_file(files.join(law.kernel_name()));
+    }
+}
+
+/// Waits until nobody else loads or unloads, and keeps others from it for as long as the file is open.
+fn lock(files: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(files)?;
+    lock_existing(files)
+}
+
+fn lock_existing(files: &Path) -> io::Result<File> {
+    let file = open(&files.join(LOCK))?;
+    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
+    Ok(file)
+}
+
+/// Says that a run needs the controller of this file.
+fn share(path: &Path) -> io::Result<File> {
+    let file = open(path)?;
+    flock(&file, FlockOperation::NonBlockingLockShared)?;
+    Ok(file)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+}
+
+/// No run needs it, but for the one whose file this is.
+fn is_last(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+fn is_named(file: &File, path: &Path) -> bool {
+    let number = |m: io::Result<std::fs::Metadata>| m.ok().map(|m| m.ino());
+    let named = number(std::fs::metadata(path));
+    named.is_some() && named == number(file.metadata())
 }
 
 /// The coupled controllers that flows of a scenario ask for, each once.
@@ -46,6 +214,97 @@ fn wanted(scenario: &Scenario) -> Vec<Law> {
 mod tests {
     use super::*;
     use ropewalk_scenario::Document;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A list, and a directory for the files.
+    #[derive(Clone)]
+    struct Fake(Rc<RefCell<Vec<Law>>>, PathBuf);
+
+    impl Kernel for Fake {
+        fn has(&self, law: Law) -> bool {
+            self.0.borrow().contains(&law)
+        }
+
+        fn load(&self, law: Law) -> Result<(), KernError> {
+            assert!(!self.has(law), "loaded twice");
+            self.0.borrow_mut().push(law);
+            Ok(())
+        }
+
+        fn unload(&self, law: Law) -> Result<(), KernError> {
+            self.0.borrow_mut().retain(|l| *l != law);
+            Ok(())
+        }
+    }
+
+    impl Fake {
+        fn new(test: &str) -> Fake {
+            let name = format!("ropewalk-controllers-{test}-{}", std::process::id());
+            Fake(Rc::default(), std::env::temp_dir().join(name))
+        }
+
+        fn run(&self, wanted: &[Law]) -> Controllers<Fake> {
+            Controllers::load_with(self.clone(), self.1.clone(), wanted)
+        }
+
+        fn loaded(&self) -> Vec<Law> {
+            self.0.borrow().clone()
+        }
+
+        fn files(&self) -> usize {
+            std::fs::read_dir(&self.1).map_or(0, Iterator::count)
+        }
+    }
+
+    /// As if its process were gone.
+    fn kill(mut run: Controllers<Fake>) {
+        run.held.clear();
+    }
+
+    #[test]
+    fn the_last_run_unloads_and_what_a_user_has_loaded_stays() {
+        let kernel = Fake::new("last");
+        drop(kernel.run(&[]));
+        assert_eq!(kernel.files(), 0, "a run without any makes nothing");
+        kernel.load(Law::Lia).unwrap();
+        let first = kernel.run(&[Law::Lia, Law::Olia]);
+        let second = kernel.run(&[Law::Olia, Law::Balia]);
+        let third = kernel.run(&[Law::Balia]);
+        assert_eq!(kernel.loaded(), [Law::Lia, Law::Olia, Law::Balia]);
+        drop(first);
+        assert_eq!(kernel.loaded(), [Law::Lia, Law::Olia, Law::Balia], "the second needs them");
+        drop(second);
+        assert_eq!(kernel.loaded(), [Law::Lia, Law::Balia]);
+        // A user wants to keep what a run has loaded.
+        leave_loaded_in(&kernel.1, Law::Balia);
+        drop(third);
+        assert_eq!(kernel.loaded(), [Law::Lia, Law::Balia]);
+        assert_eq!(kernel.files(), 1, "the lock");
+        std::fs::remove_dir_all(&kernel.1).unwrap();
+        leave_loaded_in(&kernel.1, Law::Balia);
+        assert!(!kernel.1.exists());
+    }
+
+    #[test]
+    fn what_a_killed_run_has_left_is_unloaded_by_the_next() {
+        let kernel = Fake::new("killed");
+        let (first, second) = (kernel.run(&[Law::Olia]), kernel.run(&[Law::Olia]));
+        kill(first);
+        drop(kernel.run(&[]));
+        assert_eq!(kernel.loaded(), [Law::Olia], "the second lives");
+        kill(second);
+        assert_eq!(kernel.loaded(), [Law::Olia]);
+        let third = kernel.run(&[Law::Balia]);
+        assert_eq!(kernel.loaded(), [Law::Balia]);
+        kill(third);
+        // One that needs it loads it anew, and takes it along.
+        let fourth = kernel.run(&[Law::Balia]);
+        assert_eq!(kernel.loaded(), [Law::Balia]);
+        drop(fourth);
+        assert_eq!(kernel.loaded(), []);
+        std::fs::remove_dir_all(&kernel.1).unwrap();
+    }
 
     #[test]
     fn coupled_controllers_are_wanted_once() {

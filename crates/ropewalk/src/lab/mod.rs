@@ -12,6 +12,8 @@ mod set;
 mod top;
 mod up;
 
+pub(crate) use controllers::leave_loaded;
+
 use crate::cli::Show;
 use crate::exit::{Code, failure};
 use crate::sim::Which;

@@ -9,6 +9,7 @@ use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
 use super::report::{AccessPoint, RoamStatus};
 use super::station::{Station, World};
+use super::tunnels::MainTable;
 use super::{settings, state_dir, text};
 use crate::cli::LogFormat;
 use crate::config;
@@ -100,6 +101,7 @@ pub(super) fn run(
         journal,
         supplicant,
         follower: Follower::new()?,
+        main_table: MainTable::new(),
         losses: Losses::open()?,
         stations: Vec::new(),
         candidates: Vec::new(),
@@ -163,6 +165,7 @@ struct Daemon {
     journal: Journal,
     supplicant: Supplicant,
     follower: Follower,
+    main_table: MainTable,
     losses: Losses,
     stations: Vec<Station>,
     /// What was heard last, and what becomes of it.
@@ -188,7 +191,8 @@ struct Daemon {
 impl Daemon {
     fn turn(&mut self, now: Duration) -> anyhow::Result<()> {
         anyhow::ensure!(self.supplicant.is_alive(), "wpa_supplicant has ended: see the system's log");
-        self.follower.poll()?;
+        let changes = self.follower.poll()?;
+        self.main_table.follow(&changes);
         for (index, loss) in self.losses.poll() {
             let own = self.stations.iter_mut().find(|s| s.network.index == index);
             own.into_iter().for_each(|s| s.on_loss(loss, now));
@@ -215,6 +219,7 @@ impl Daemon {
                 supplicant: &self.supplicant,
                 roam: &self.roam,
                 links: self.follower.links(),
+                routes: self.main_table.routes(),
                 mptcp: self.has_mptcp,
             };
             match station.step(&mut world, now) {
@@ -356,6 +361,7 @@ impl Daemon {
             supplicant: &self.supplicant,
             roam: &self.roam,
             links: self.follower.links(),
+            routes: self.main_table.routes(),
             mptcp: self.has_mptcp,
         };
         match Station::join(&mut world, interface, number, c.bss.clone(), &network, now) {

@@ -7,6 +7,7 @@
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `station` | one interface with one access point, from joining to leaving |
+//! | `tunnels` | what an access point would take out of a tunnel of this machine |
 //! | `beacons`, `meter` | its beacons, and what a packet costs by its driver |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
 //! | `marks` | CE marks on what arrives by worse access points, by a BPF program |
@@ -30,6 +31,7 @@ mod scan;
 mod station;
 mod text;
 mod top;
+mod tunnels;
 
 use crate::cli::{LogFormat, interface};
 use crate::config::{self, File};

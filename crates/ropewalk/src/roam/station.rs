@@ -8,10 +8,11 @@ use super::monitor::{Measured, StationCounts};
 use super::paths::Seen;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
+use super::tunnels::{taken_out, tunnel_around, tunnel_with};
 use super::{plan, text};
 use crate::config;
-use ipnet::{IpNet, Ipv4Net};
-use ropewalk_net::links::Link;
+use ipnet::Ipv4Net;
+use ropewalk_net::links::{Link, Route};
 use ropewalk_net::mptcp::{self, Endpoint};
 use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
 use ropewalk_net::subflows::LeastRtts;
@@ -48,6 +49,8 @@ pub(super) struct World<'a> {
     pub(super) supplicant: &'a Supplicant,
     pub(super) roam: &'a config::Roam,
     pub(super) links: &'a [Link],
+    /// Of the main table.
+    pub(super) routes: &'a [Route],
     pub(super) mptcp: bool,
 }
 
@@ -61,6 +64,8 @@ pub(super) struct Station {
     since: Duration,
     dhcp: Option<dhcp::Client>,
     ipv4: Option<StationAddress>,
+    /// The tunnel with a route around the network of that address.
+    inside: Option<String>,
     resolver: Option<Change>,
     endpoints: Vec<Endpoint>,
     heard: Option<Heard>,
@@ -114,6 +119,7 @@ impl Station {
             since: now,
             dhcp: None,
             ipv4: None,
+            inside: None,
             resolver: None,
             endpoints: Vec::new(),
             heard: None,
@@ -150,6 +156,7 @@ impl Station {
         if !matches!(self.phase, Phase::Joining) {
             self.listen(now)?;
             self.address(world, now)?;
+            self.withdraw(world)?;
         }
         match &mut self.phase {
             Phase::Joining => self.associate(world, now)?,
@@ -166,6 +173,9 @@ impl Station {
             Phase::Active => {
                 let missed = self.missed(now) >= world.roam.limits().beacon_loss;
                 self.is_silent = missed || self.beacons.are_reported_lost(now);
+                if self.tunnel(world) != self.inside.as_deref() {
+                    self.open(world).map_err(|e| format!("{e:#}"))?;
+                }
                 self.use_mptcp(world);
             }
         }
@@ -236,7 +246,7 @@ impl Station {
             anyhow::bail!("it gives {}, which is the address of {holder} here (DHCP)", lease.address);
         }
         let address = Ipv4Net::new(lease.address, lease.prefix_len)?;
-        if let Some(tunnel) = tunnel_around(address, world.links) {
+        if let Some(tunnel) = tunnel_around(address.into(), world.links) {
             anyhow::bail!("it gives {address}, which would take traffic out of the tunnel {tunnel} (DHCP)");
         }
         let new = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
@@ -254,7 +264,7 @@ impl Station {
             }
         }
         if self.is_active() {
-            self.open()?;
+            self.open(world)?;
         }
         Ok(())
     }
@@ -273,7 +283,7 @@ impl Station {
         };
         match answer {
             Some(Answer::Open) => {
-                self.open().map_err(|e| format!("{e:#}"))?;
+                self.open(world).map_err(|e| format!("{e:#}"))?;
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
@@ -286,8 +296,39 @@ impl Station {
         Ok(())
     }
 
-    fn open(&self) -> anyhow::Result<()> {
-        Ok(self.ipv4.iter().try_for_each(|ipv4| self.network.open_to_all(ipv4))?)
+    /// It is there for whoever is bound to nothing, but takes nothing out of a tunnel.
+    fn open(&mut self, world: &World<'_>) -> anyhow::Result<()> {
+        let tunnel = self.tunnel(world);
+        if let Some(ipv4) = &self.ipv4 {
+            self.network.open_to_all(ipv4, tunnel.is_none())?;
+            if let Some(tunnel) = tunnel {
+                let network = ipv4.address.trunc();
+                tracing::info!(interface = self.name(), %network, tunnel, "its network goes into the tunnel");
+            }
+        }
+        self.inside = tunnel.map(str::to_owned);
+        Ok(())
+    }
+
+    /// The tunnel into which goes what is for the network of its IPv4 address.
+    fn tunnel<'a>(&self, world: &World<'a>) -> Option<&'a str> {
+        let ipv4 = self.ipv4.as_ref()?;
+        tunnel_with(ipv4.address.into(), world.links, world.routes)
+    }
+
+    /// Takes back what its routers say of IPv6 networks that go into a tunnel. The kernel has
+    /// believed it by then.
+    fn withdraw(&self, world: &World<'_>) -> Result<(), String> {
+        for (network, tunnel) in taken_out(self.network.index, world.links, world.routes) {
+            self.network.withdraw(network).map_err(|e| e.to_string())?;
+            tracing::warn!(
+                interface = self.name(),
+                %network,
+                tunnel,
+                "a router would take this network out of the tunnel: what routers announce is not taken any more"
+            );
+        }
+        Ok(())
     }
 
     fn v6(&self, links: &[Link]) -> Vec<IpAddr> {
@@ -467,19 +508,6 @@ fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
     others.find(has_it).map(|link| link.name.as_str())
 }
 
-/// The tunnel whose network has a lease's as a part. The narrower one goes first, so what is meant for the
-/// tunnel would leave by the station in the clear.
-fn tunnel_around(lease: Ipv4Net, links: &[Link]) -> Option<&str> {
-    let takes_from = |link: &&Link| {
-        link.addresses.iter().any(|a| match IpNet::new(a.ip, a.prefix_len) {
-            Ok(IpNet::V4(own)) => own.contains(&lease) && own.prefix_len() < lease.prefix_len(),
-            _ => false,
-        })
-    };
-    let mut tunnels = links.iter().filter(|l| matches!(l.kind.as_deref(), Some("tun" | "wireguard")));
-    tunnels.find(takes_from).map(|link| link.name.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -506,16 +534,5 @@ mod tests {
         assert_eq!(holder("192.168.1.6"), None);
         assert_eq!(holder("192.168.1.7"), None, "its own, given again");
         assert_eq!(holder("192.168.1.8"), None, "networks of access points may overlap");
-    }
-
-    #[test]
-    fn a_lease_does_not_take_a_part_of_a_tunnel_s_network() {
-        let mut links = [link(2, "eth0", "192.168.1.5"), link(3, "rw0", "10.77.0.2")];
-        links[1].kind = Some("tun".into());
-        let tunnel = |lease: &str| tunnel_around(lease.parse().unwrap(), &links);
-        assert_eq!(tunnel("10.77.0.129/25"), Some("rw0"));
-        assert_eq!(tunnel("10.77.0.9/24"), None, "the bond's own route is preferred");
-        assert_eq!(tunnel("10.1.2.3/8"), None, "a wide network goes behind the bond's");
-        assert_eq!(tunnel("192.168.1.130/25"), None, "a cable is no tunnel");
     }
 }

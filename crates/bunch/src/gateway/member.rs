@@ -19,6 +19,8 @@ const TRUST: u64 = 2048;
 const PATIENCE_MIN: Duration = Duration::from_millis(200);
 /// Before the first packet came.
 const PATIENCE_FIRST: Duration = Duration::from_secs(1);
+/// For so long a request that was overdue may still come, and say that round trips have grown.
+const LATE: Duration = Duration::from_secs(2);
 /// Failures within this time are one.
 const ONE_FAILURE: Duration = Duration::from_secs(1);
 /// How long the highest delivery rate is remembered: twice this at most.
@@ -66,6 +68,8 @@ pub(super) struct Delivery {
     pub(super) brought_at: Time,
     /// A packet is overdue, and it has brought nothing since it was asked for it.
     pub(super) is_in_doubt: bool,
+    /// One request that was overdue, and when it was made.
+    late: Option<(u64, Time)>,
 }
 
 impl Delivery {
@@ -85,6 +89,7 @@ impl Delivery {
             failed_at: None,
             brought_at: now,
             is_in_doubt: false,
+            late: None,
         }
     }
 
@@ -136,6 +141,9 @@ impl Delivery {
     pub(super) fn brought(&mut self, number: u64, now: Time) -> bool {
         (self.brought_at, self.is_in_doubt) = (now, false);
         let Some(asked) = self.asked.remove(&number) else {
+            // It took longer than was waited for. By how much says nothing: it may be an outage.
+            let took = self.late.take_if(|(n, _)| *n == number).map(|_| self.patience());
+            self.smoothed = self.smoothed.map(|s| took.map_or(s, |took| (s * 7 + took) / 8));
             return false;
         };
         self.outstanding -= asked.bytes;
@@ -183,9 +191,11 @@ impl Delivery {
     pub(super) fn overdue(&mut self, now: Time) -> Vec<u64> {
         let patience = self.patience();
         let is_late = |a: &Asked| now >= a.at + patience;
-        if !self.asked.values().any(is_late) {
+        let oldest = self.asked.iter().map(|(n, a)| (*n, a.at)).min_by_key(|(_, at)| *at);
+        let Some(oldest) = oldest.filter(|(_, at)| now >= *at + patience) else {
             return Vec::new();
-        }
+        };
+        self.late = self.late.filter(|(_, at)| now < *at + LATE).or(Some(oldest));
         let is_silent = self.asked.values().any(|a| is_late(a) && a.at >= self.brought_at);
         self.is_in_doubt |= is_silent;
         let late: Vec<u64> =
@@ -408,6 +418,27 @@ mod tests {
         d.ask(7, 1400, true, ms(650));
         assert!(d.brought(7, ms(690)) && !d.is_in_doubt);
         assert_eq!(d.outstanding, 0);
+    }
+
+    #[test]
+    fn a_longer_round_trip_is_learnt_from_what_comes_late() {
+        let (mut d, ms) = (Delivery::new(1.0, Time::ZERO), Time::from_millis);
+        d.ask(0, 1400, true, ms(0));
+        assert!(d.brought(0, ms(40)));
+        // A request each 10 ms, which comes after 300; a tick each 50.
+        let mut last_overdue = 0;
+        for n in 1..=200u64 {
+            let now = ms(40 + 10 * n);
+            if n > 30 {
+                d.brought(n - 30, now);
+            }
+            if n.is_multiple_of(5) && !d.overdue(now).is_empty() {
+                last_overdue = n;
+            }
+            d.ask(n, 1400, true, now);
+        }
+        assert!((20..100).contains(&last_overdue), "{last_overdue}");
+        assert!(!d.is_in_doubt && d.smoothed > Some(Duration::from_millis(290)), "{:?}", d.smoothed);
     }
 
     #[test]

@@ -19,6 +19,8 @@ const TRUST: u64 = 2048;
 const PATIENCE_MIN: Duration = Duration::from_millis(200);
 /// Before the first packet came.
 const PATIENCE_FIRST: Duration = Duration::from_secs(1);
+/// For so long a request that was overdue may still come, and say that round trips have grown.
+const LATE: Duration = Duration::from_secs(2);
 /// Failures within this time are one.
 const ONE_FAILURE: Duration = Duration::from_secs(1);
 /// How long the highest delivery rate is remembered: twice this at most.
@@ -62,6 +64,12 @@ pub(super) struct Delivery {
     /// 1/8 to 1: what is left of the window after failures.
     pub(super) score: f64,
     failed_at: Option<Time>,
+    /// When it brought something last, late or not; at first when it came.
+    pub(super) brought_at: Time,
+    /// A packet is overdue, and it has brought nothing since it was asked for it.
+    pub(super) is_in_doubt: bool,
+    /// One request that was overdue, and when it was made.
+    late: Option<(u64, Time)>,
 }
 
 impl Delivery {
@@ -79,6 +87,9 @@ impl Delivery {
             startup: Some((0.0, 0, 0)),
             score,
             failed_at: None,
+            brought_at: now,
+            is_in_doubt: false,
+            late: None,
         }
     }
 
@@ -86,8 +97,11 @@ impl Delivery {
         self.rates[0].max(self.rates[1])
     }
 
-    /// Bytes that it may be asked for at once.
+    /// Bytes that it may be asked for at once. Whatever it is, one packet may be asked for.
     pub(super) fn window(&self, now: Time) -> f64 {
+        if self.is_in_doubt {
+            return 0.0;
+        }
         let Some(least) = self.least else {
             return 10.0 * 1400.0 * self.score;
         };
@@ -113,7 +127,8 @@ impl Delivery {
         if self.outstanding == 0 {
             self.delivered_at = now;
         }
-        let limited = !more && (self.outstanding + bytes) as f64 + SLACK < self.window(now);
+        let limited =
+            self.is_in_doubt || !more && (self.outstanding + bytes) as f64 + SLACK < self.window(now);
         self.outstanding += bytes;
         let (delivered, delivered_at) = (self.delivered, self.delivered_at);
         let asked = Asked { at: now, bytes, delivered, delivered_at, limited };
@@ -122,9 +137,13 @@ impl Delivery {
         }
     }
 
-    /// It brought a number. False if it was not asked for it.
+    /// It brought a number, which ends all doubt. False if it was not asked for it, or is late.
     pub(super) fn brought(&mut self, number: u64, now: Time) -> bool {
+        (self.brought_at, self.is_in_doubt) = (now, false);
         let Some(asked) = self.asked.remove(&number) else {
+            // It took longer than was waited for. By how much says nothing: it may be an outage.
+            let took = self.late.take_if(|(n, _)| *n == number).map(|_| self.patience());
+            self.smoothed = self.smoothed.map(|s| took.map_or(s, |took| (s * 7 + took) / 8));
             return false;
         };
         self.outstanding -= asked.bytes;
@@ -167,17 +186,24 @@ impl Delivery {
         }
     }
 
-    /// Numbers that it was asked for and that are overdue: it is asked for less from now on.
+    /// Numbers that others are to bring: those that are overdue, and all if it has brought nothing
+    /// since it was asked for one of them. It is asked for less from now on.
     pub(super) fn overdue(&mut self, now: Time) -> Vec<u64> {
         let patience = self.patience();
+        let is_late = |a: &Asked| now >= a.at + patience;
+        let oldest = self.asked.iter().map(|(n, a)| (*n, a.at)).min_by_key(|(_, at)| *at);
+        let Some(oldest) = oldest.filter(|(_, at)| now >= *at + patience) else {
+            return Vec::new();
+        };
+        self.late = self.late.filter(|(_, at)| now < *at + LATE).or(Some(oldest));
+        let is_silent = self.asked.values().any(|a| is_late(a) && a.at >= self.brought_at);
+        self.is_in_doubt |= is_silent;
         let late: Vec<u64> =
-            self.asked.iter().filter(|(_, a)| now >= a.at + patience).map(|(n, _)| *n).collect();
+            self.asked.iter().filter(|(_, a)| is_silent || is_late(a)).map(|(n, _)| *n).collect();
         for n in &late {
             self.outstanding -= self.asked.remove(n).map_or(0, |a| a.bytes);
         }
-        if !late.is_empty() {
-            self.failed(now);
-        }
+        self.failed(now);
         late
     }
 
@@ -222,6 +248,8 @@ pub(super) struct Member {
     unmatched: VecDeque<Mark>,
     pub(super) held: BTreeSet<u64>,
     pub(super) room: u64,
+    /// When its last report came; at first when it came itself.
+    pub(super) reported_at: Time,
     pub(super) elision: Elision,
     pub(super) delivery: Delivery,
     pub(super) told_native: bool,
@@ -249,6 +277,7 @@ impl Member {
             unmatched: VecDeque::new(),
             held: BTreeSet::new(),
             room: 0,
+            reported_at: now,
             elision: Elision::default(),
             delivery: Delivery::new(score, now),
             told_native: true,
@@ -259,6 +288,11 @@ impl Member {
 
     pub(super) fn is_home(&self) -> bool {
         self.apid == 0
+    }
+
+    /// For how long it has neither reported nor brought anything.
+    pub(super) fn silence(&self, now: Time) -> Duration {
+        now.since(self.reported_at.max(self.delivery.brought_at))
     }
 
     /// The session's number of one of its own.
@@ -357,12 +391,54 @@ mod tests {
         let window = d.window(Time::ZERO);
         d.ask(1, 1400, true, Time::ZERO);
         assert_eq!(d.overdue(Time::from_secs(3)), [1]);
-        assert_eq!((d.outstanding, d.window(Time::ZERO)), (0, window / 2.0));
+        assert_eq!((d.outstanding, d.window(Time::ZERO)), (0, 0.0), "one packet at a time");
+        assert!(!d.brought(1, Time::from_secs(4)), "late");
+        assert_eq!(d.window(Time::ZERO), window / 2.0, "it lives");
         for n in 2..60 {
             d.ask(n, 1400, true, Time::from_secs(4));
             assert!(d.brought(n, Time::from_secs(4) + Duration::from_millis(n)));
         }
         assert_eq!(d.score, 1.0);
+    }
+
+    #[test]
+    fn who_brings_others_is_not_in_doubt_for_one_that_does_not_come() {
+        let (mut d, ms) = (Delivery::new(1.0, Time::ZERO), Time::from_millis);
+        (1..4).for_each(|n| d.ask(n, 1400, true, ms(0)));
+        assert!(d.brought(2, ms(40)) && d.brought(3, ms(40)));
+        assert_eq!((d.overdue(ms(250)), d.is_in_doubt), (vec![1], false));
+        d.ask(4, 1400, true, ms(250));
+        d.ask(5, 1400, true, ms(290));
+        assert_eq!(d.overdue(ms(440)), [0u64; 0]);
+        assert_eq!((d.overdue(ms(450)), d.is_in_doubt), (vec![4, 5], true), "with what is not late yet");
+        // A request that is not overdue stays, and the next one waits for its time.
+        d.ask(6, 1400, true, ms(450));
+        assert_eq!((d.overdue(ms(600)), d.overdue(ms(650))), (vec![], vec![6]));
+        assert!(d.is_in_doubt);
+        d.ask(7, 1400, true, ms(650));
+        assert!(d.brought(7, ms(690)) && !d.is_in_doubt);
+        assert_eq!(d.outstanding, 0);
+    }
+
+    #[test]
+    fn a_longer_round_trip_is_learnt_from_what_comes_late() {
+        let (mut d, ms) = (Delivery::new(1.0, Time::ZERO), Time::from_millis);
+        d.ask(0, 1400, true, ms(0));
+        assert!(d.brought(0, ms(40)));
+        // A request each 10 ms, which comes after 300; a tick each 50.
+        let mut last_overdue = 0;
+        for n in 1..=200u64 {
+            let now = ms(40 + 10 * n);
+            if n > 30 {
+                d.brought(n - 30, now);
+            }
+            if n.is_multiple_of(5) && !d.overdue(now).is_empty() {
+                last_overdue = n;
+            }
+            d.ask(n, 1400, true, now);
+        }
+        assert!((20..100).contains(&last_overdue), "{last_overdue}");
+        assert!(!d.is_in_doubt && d.smoothed > Some(Duration::from_millis(290)), "{:?}", d.smoothed);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::member::Member;
 use super::session::{Entry, State};
 use crate::Time;
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers that are looked at in one turn: a bound of its work.
@@ -50,42 +51,84 @@ impl Table<'_> {
         plan
     }
 
-    /// Each by whom it is expected first.
-    pub(super) fn expected(&mut self, now: Time) -> Plan {
+    /// Each by whom it is expected first. With `copies` a packet may be asked of several at once.
+    pub(super) fn expected(&mut self, copies: bool, now: Time) -> Plan {
         let mut plan = Plan::new();
         let windows: Vec<f64> = self.members.iter().map(|m| m.delivery.window(now)).collect();
         let numbers: Vec<u64> = self.pending.iter().copied().take(LOOK).collect();
         // What only the home access point holds would wait for it: others go first if they can.
         let busy = self.pending.len() > 4 * self.members.len();
+        let all_in_doubt = self.members.iter().all(|m| m.delivery.is_in_doubt);
         for number in numbers {
             let Some(entry) = self.entries.get(&number) else { continue };
             let len = u64::from(entry.len) + 16;
-            let has_room =
-                |i: usize| (self.members[i].delivery.outstanding + len) as f64 <= windows[i].max(len as f64);
-            let with_room: Vec<usize> = (0..self.members.len()).filter(|i| has_room(*i)).collect();
-            if with_room.is_empty() {
+            let has_room = |i: &usize| {
+                (self.members[*i].delivery.outstanding + len) as f64 <= windows[*i].max(len as f64)
+            };
+            let with_room: Vec<usize> = (0..self.members.len()).filter(has_room).collect();
+            // Those in doubt are asked beside others, so where the others are full all wait.
+            let counts = |i: &usize| all_in_doubt || !self.members[*i].delivery.is_in_doubt;
+            if !with_room.iter().any(counts) {
                 break;
             }
-            let holders = with_room.iter().filter(|i| holds(&self.members[**i], number, entry));
-            let key = |i: &usize| {
-                let m = &self.members[*i];
-                let last = entry.avoid == Some(m.apid);
-                (last, busy && m.is_home(), m.delivery.expected(len, now), m.apid)
-            };
-            if let Some(i) = holders.copied().min_by_key(key) {
-                self.give(i, number, len, now, &mut plan);
+            let Some(first) = self.choose(number, entry, &with_room, busy, now) else { continue };
+            let others = if copies { self.beside(number, entry, &with_room, first) } else { Vec::new() };
+            self.give(first, number, len, now, &mut plan);
+            for i in others {
+                self.ask(i, false, number, len, now, &mut plan);
             }
         }
         plan
     }
 
+    /// Of those with room the one that is to bring a packet. One in doubt only if nobody else has
+    /// the packet.
+    fn choose(
+        &self,
+        number: u64,
+        entry: &Entry,
+        with_room: &[usize],
+        busy: bool,
+        now: Time,
+    ) -> Option<usize> {
+        let len = u64::from(entry.len) + 16;
+        let key = |i: &usize| {
+            let m = &self.members[*i];
+            let last = entry.avoid == Some(m.apid);
+            // What has failed once goes to whoever gave the last sign of life: several may be dead.
+            let silence = if entry.avoid.is_some() { m.silence(now) } else { Duration::ZERO };
+            let expected = m.delivery.expected(len, now);
+            (m.delivery.is_in_doubt, last, silence, busy && m.is_home(), expected, m.apid)
+        };
+        let holders = with_room.iter().copied().filter(|i| holds(&self.members[*i], number, entry));
+        let first = holders.min_by_key(key)?;
+        let is_sure = |m: &Member| !m.delivery.is_in_doubt && holds(m, number, entry);
+        let waits = self.members[first].delivery.is_in_doubt && self.members.iter().any(is_sure);
+        (!waits).then_some(first)
+    }
+
+    /// Who is asked for a packet beside `first`: each holder in doubt, since only what it brings
+    /// shows that it lives; and if the packet has failed once, each that has nothing else to do.
+    fn beside(&self, number: u64, entry: &Entry, with_room: &[usize], first: usize) -> Vec<usize> {
+        let failed = entry.avoid.is_some();
+        let is_free = |m: &Member| m.delivery.outstanding == 0 && (failed || m.delivery.is_in_doubt);
+        let is_asked = |m: &Member| is_free(m) && holds(m, number, entry);
+        with_room.iter().copied().filter(|i| *i != first && is_asked(&self.members[*i])).collect()
+    }
+
     fn give(&mut self, i: usize, number: u64, bytes: u64, now: Time, plan: &mut Plan) {
-        let member = &mut self.members[i];
         self.pending.remove(&number);
-        member.delivery.ask(number, bytes, !self.pending.is_empty(), now);
         if let Some(entry) = self.entries.get_mut(&number) {
-            entry.state = State::Asked(member.apid);
+            entry.state = State::Asked(self.members[i].apid);
         }
+        let more = !self.pending.is_empty();
+        self.ask(i, more, number, bytes, now, plan);
+    }
+
+    /// `more`: there is more to ask this member for.
+    fn ask(&mut self, i: usize, more: bool, number: u64, bytes: u64, now: Time, plan: &mut Plan) {
+        let member = &mut self.members[i];
+        member.delivery.ask(number, bytes, more, now);
         plan.entry(member.apid).or_default().push(number);
     }
 }

@@ -175,8 +175,9 @@ impl Session {
         self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
     }
 
-    fn again(&mut self, number: u64, avoid: Option<u8>) {
-        if let Some(entry) = self.entries.get_mut(&number).filter(|e| matches!(e.state, State::Asked(_))) {
+    /// `by` does not bring it. If another is to bring it, that one still is.
+    fn again(&mut self, number: u64, by: u8, avoid: Option<u8>) {
+        if let Some(entry) = self.entries.get_mut(&number).filter(|e| e.state == State::Asked(by)) {
             (entry.state, entry.avoid) = (State::Pending, avoid);
             self.pending.insert(number);
         }
@@ -188,7 +189,7 @@ impl Session {
         let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.is_home()) else {
             return;
         };
-        self.members[i].room = list.room;
+        (self.members[i].room, self.members[i].reported_at) = (list.room, cx.now);
         // What it holds may have been released before.
         self.members[i].released = 0;
         let Some(shift) = self.members[i].shift else { return };
@@ -300,7 +301,7 @@ impl Session {
             return;
         };
         let member = &mut self.members[i];
-        (member.room, member.released) = (heard.room, 0);
+        (member.room, member.reported_at, member.released) = (heard.room, cx.now, 0);
         member.align(&heard.marks, &self.marks);
         let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
         let numbers: Vec<u64> =
@@ -326,7 +327,8 @@ impl Session {
         let mut table =
             Table { members: &mut self.members, entries: &mut self.entries, pending: &mut self.pending };
         let plan = match (cx.config.scheduling, reporter) {
-            (Scheduling::ExpectedDelivery, _) => table.expected(cx.now),
+            // Where a schedule is heard by all, it makes the others forget.
+            (Scheduling::ExpectedDelivery, _) => table.expected(!cx.config.broadcast, cx.now),
             (Scheduling::FirstCome, Some(apid)) => table.first_come(apid, cx.now),
             (Scheduling::FirstCome, None) => Plan::new(),
         };
@@ -350,12 +352,12 @@ impl Session {
         };
         let (Some(flow), member) = (self.flow, &mut self.members[i]) else { return };
         let number = member.session_number(data.number);
+        let asked = number.is_some_and(|n| member.delivery.brought(n, cx.now));
         let entry = number.and_then(|n| self.entries.get(&n));
         let (seq, len) = entry.map_or((0, 0), |e| (e.seq, e.len));
         let packet = member.elision.decode(&flow, data.number, seq, &data.elided);
         let (Some(number), Some(entry)) = (number, entry) else { return };
         let (who, apid, done) = (member.who, member.apid, entry.state == State::Done);
-        let asked = member.delivery.brought(number, cx.now);
         let account = cx.accounts.entry(who).or_default();
         let right = |p: &Vec<u8>| {
             let told = self.marks.get(&number);
@@ -366,7 +368,7 @@ impl Session {
         let Some(mut packet) = packet.filter(right) else {
             account.damaged += 1;
             self.members[i].delivery.failed(cx.now);
-            self.again(number, Some(apid));
+            self.again(number, apid, Some(apid));
             return self.plan(cx, None);
         };
         if done || !asked {
@@ -378,7 +380,7 @@ impl Session {
         let range = self.entries.get(&number).map_or(0..0, Entry::range);
         // Only now: the next packet is read by what was left out of this one.
         if cx.full || self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
-            self.again(number, None);
+            self.again(number, apid, None);
             return self.plan(cx, None);
         }
         account.packets += 1;
@@ -526,7 +528,7 @@ impl Session {
         for (number, apid) in late {
             let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
             who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);
-            self.again(number, Some(apid));
+            self.again(number, apid, Some(apid));
         }
         self.release(cx);
         self.tell_mode(cx);

@@ -6,6 +6,7 @@ mod airtime;
 mod backhaul_faults;
 mod backup;
 mod blockage;
+mod bunch;
 mod common;
 mod flapping;
 mod multifacet;

@@ -7,6 +7,8 @@ use crate::wire::{Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
 use std::net::Ipv4Addr;
 
+mod deaths;
+
 fn flow(protocol: u8) -> Flow {
     let (source, destination) = ("192.168.1.2:40000".parse().unwrap(), "10.9.0.2:5201".parse().unwrap());
     Flow { bssid: [1; 6], station: [2; 6], tid: 0, protocol, source, destination }

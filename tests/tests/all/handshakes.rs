@@ -31,10 +31,14 @@ fn hello(resume: Option<SessionId>) -> ClientHello {
 
 /// A client's INIT, and how its answer is read.
 fn initiator(gateway: PublicKey, client: u8, number: u32) -> Initiator {
+    with_cookie(gateway, client, number, None)
+}
+
+fn with_cookie(gateway: PublicKey, client: u8, number: u32, cookie: Option<Cookie>) -> Initiator {
     let mut rng = ChaCha12Rng::seed_from_u64(u64::from(number) << 8 | u64::from(client));
     let hello = hello(None);
     let (key, index) = (StaticKey::from_bytes(&[client; 32]).unwrap(), Index::new(number).unwrap());
-    Initiator::start(&mut rng, &key, &gateway, index, &hello, None, Time::ZERO).unwrap()
+    Initiator::start(&mut rng, &key, &gateway, index, &hello, cookie, Time::ZERO).unwrap()
 }
 
 fn address(n: u32) -> SocketAddr {
@@ -164,6 +168,26 @@ fn a_proven_source_does_not_wait_for_unproven_ones() {
     assert!(rig.run_one() && rig.run_one(), "to read it and to answer it");
     let answers = rig.take(RESPONSE);
     assert!(answers.len() == 1 && matches!(honest.finish(&answers[0].1), Ok(Outcome::Accepted(..))));
+}
+
+#[test]
+fn what_waits_of_proven_sources_has_a_bound_too() {
+    let mut rig = Rig::new(unlimited());
+    for n in 0..256 {
+        rig.hear(address(n), initiator(rig.key, 1 + (n % 200) as u8, n).datagram());
+    }
+    let (mut first, from) = (initiator(rig.key, 250, 1000), address(1000));
+    rig.hear(from, first.datagram());
+    let (_, asked) = rig.take(COOKIE).pop().expect("the gateway is under load");
+    first.handle_cookie(&asked, rig.now).unwrap();
+    let cookie = first.cookie().cloned();
+    while rig.gateway.next_handshake().is_some() {}
+    // The load is over, and whoever has a cookie sends what he likes.
+    for n in 2000..3500 {
+        rig.hear(from, with_cookie(rig.key, 250, n, cookie.clone()).datagram());
+    }
+    let waiting = (0..).take_while(|_| rig.gateway.next_handshake().is_some()).count();
+    assert_eq!(waiting, 1024);
 }
 
 #[test]

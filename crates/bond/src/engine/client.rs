@@ -333,7 +333,10 @@ impl Engine {
             self.indices.remove(&i.get());
         }
         let Role::Client(c) = &mut self.role else { return };
-        (c.initiator, c.next) = (None, now + RETRY_FIRST);
+        if let Some(asked) = c.initiator.take() {
+            self.indices.remove(&asked.index().get());
+        }
+        c.next = now + RETRY_FIRST;
         if code != 0 {
             let refusal = Refusal::from_code(code);
             c.refused = !refusal.is_temporary();
@@ -348,4 +351,44 @@ impl Engine {
 /// An older gateway lets in whom it does not understand: this end looks, too.
 fn check(own: &Config, accept: &Accept) -> Result<(), Refusal> {
     BackhaulEnd::check(BackhaulEnd::of(&accept.extensions).as_ref(), own.backhaul.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::PathSpec;
+    use crate::entropy::Entropy;
+    use crate::path::Class;
+
+    const START: Time = Time::from_secs(1);
+
+    /// A client with one path.
+    fn client() -> Engine {
+        let key = |byte: u8| StaticKey::from_bytes(&[byte; 32]).unwrap();
+        let who = ClientConfig {
+            key: key(1),
+            gateway: key(2).public(),
+            invite: InviteId([1; 16]),
+            secret: InviteSecret([2; 16]),
+            ciphers: CipherSet::CHACHA,
+            routes: Vec::new(),
+        };
+        let mut engine = Engine::client(Config::default(), who, Entropy::repeatable([3; 32]), START);
+        let route = Route { link: 0, remote: "192.0.2.1:4500".parse().unwrap(), local: None };
+        let spec = PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 };
+        engine.add_path(spec, START).expect("the first path");
+        engine
+    }
+
+    #[test]
+    fn a_handshake_that_a_goodbye_ends_leaves_nothing() {
+        let (mut engine, mut now) = (client(), START);
+        for _ in 0..10 {
+            now += Duration::from_secs(1);
+            engine.drive_handshake(now);
+            assert_eq!(engine.indices.len(), 1, "one is under way");
+            engine.on_gateway_closed(0, now);
+            assert!(engine.indices.is_empty());
+        }
+    }
 }

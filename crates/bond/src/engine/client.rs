@@ -336,7 +336,7 @@ impl Engine {
         if let Some(asked) = c.initiator.take() {
             self.indices.remove(&asked.index().get());
         }
-        c.next = now + RETRY_FIRST;
+        c.next = now + if code == 0 { RETRY_FIRST } else { Client::retry_max(&self.shared.config) };
         if code != 0 {
             let refusal = Refusal::from_code(code);
             c.refused = !refusal.is_temporary();
@@ -390,5 +390,17 @@ mod tests {
             engine.on_gateway_closed(0, now);
             assert!(engine.indices.is_empty());
         }
+    }
+
+    #[test]
+    fn a_goodbye_with_a_code_is_answered_as_a_refusal_is() {
+        let wait = |code| {
+            let mut engine = client();
+            engine.on_gateway_closed(code, START);
+            engine.role_timeout().0.since(START)
+        };
+        assert_eq!(wait(0), RETRY_FIRST, "the gateway restarts");
+        assert_eq!(wait(Refusal::Busy.code()), RETRY_MAX);
+        assert!(wait(Refusal::Revoked.code()) > Duration::from_secs(1_000_000), "until a user acts");
     }
 }

@@ -139,9 +139,12 @@ impl Engine {
         }
     }
 
-    /// No path has answered for a while, though asked.
+    /// There is no session, or no path has answered for a while, though asked. People are told.
     fn is_cut_off(&mut self, id: u32, now: Time) -> bool {
         let dead = self.peers.get(&id).is_some_and(|p| {
+            if !p.session.is_up() {
+                return true;
+            }
             // A path that is new, but that the gateway says nothing on, is no hope either.
             let unheard = now.since(p.session.last_heard()) > UNHEARD;
             let asked = p.paths.iter().filter_map(|p| p.sent.oldest_in_flight()).map(|(_, at)| at).min();
@@ -198,21 +201,17 @@ impl Engine {
     }
 
     fn retry(&mut self, id: u32, now: Time) {
+        // Where only the renewal of its keys gets no answer, the session goes on.
+        let _ = self.is_cut_off(id, now);
         let Role::Client(c) = &mut self.role else { return };
         c.wait = (c.wait * 2).min(Client::retry_max(&self.shared.config));
         c.next = now + c.wait;
-        let since = *c.cut_off.get_or_insert(now);
-        let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
-        c.complained |= complain;
         let init = c
             .initiator
             .as_mut()
             .and_then(|i| i.retry(&mut self.shared.entropy, now).ok().map(<[u8]>::to_vec));
         if let Some(init) = init {
             self.send_init(id, init);
-        }
-        if complain {
-            self.event(Event::Unreachable);
         }
     }
 

@@ -185,6 +185,17 @@ impl SentLog {
         self.sent.len() >= self.limit
     }
 
+    /// Twice as much is recorded as may be on the way: what asks for no answer has numbers, too.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.sent.len() >= 2 * self.limit
+    }
+
+    /// Datagrams that are recorded.
+    #[cfg(test)]
+    pub(crate) fn recorded(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Records a datagram; its number is [`SentLog::next_number`] before the call. One that asks for no acknowledgement
     /// (`eliciting` false) has its number, and nothing else.
     pub(crate) fn on_sent(

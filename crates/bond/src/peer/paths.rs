@@ -79,7 +79,9 @@ impl PathSet {
         path.class = spec.class;
         let before = self.retired.remove(&id);
         // The gateway may know the identifier with another class.
-        path.control.status_due = is_client && (spec.class != Class::default() || before.is_some());
+        let is_told = is_client && (spec.class != Class::default() || before.is_some());
+        path.control.status_due = is_told;
+        self.status_seq = self.status_seq.wrapping_add(u16::from(is_told));
         if let Some(before) = before {
             path.begin_at(before.next_number);
             path.replay = before.replay;
@@ -171,10 +173,17 @@ impl PathSet {
 
     /// A client changes the class of a path, and says so.
     pub(crate) fn set_class(&mut self, id: PathId, class: Class) {
+        if let Some(p) = self.get_mut(id) {
+            (p.class, p.control.exhausted_told) = (class, false);
+        }
+        self.tell_class(id);
+    }
+
+    /// The gateway is told of a path's class; what was said of it before and comes late is old.
+    pub(super) fn tell_class(&mut self, id: PathId) {
         self.status_seq = self.status_seq.wrapping_add(1);
         if let Some(p) = self.get_mut(id) {
-            p.class = class;
-            (p.control.status_due, p.control.exhausted_told) = (true, false);
+            p.control.status_due = true;
         }
     }
 

@@ -168,8 +168,8 @@ impl Peer {
         }
         if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.control.exhausted_told {
             p.control.exhausted_told = true;
-            p.control.status_due = true;
-            shared.events.push_back(Event::Exhausted { path: p.id.get() });
+            self.paths.tell_class(i);
+            shared.events.push_back(Event::Exhausted { path: i.get() });
         }
     }
 

@@ -353,7 +353,8 @@ impl Path {
             let one_way = clock.relative_us(ack.received_us, at);
             queue_delay = Some(self.rtt.on_one_way(now, one_way));
         }
-        let ce = ack.ce_total.wrapping_sub(self.ce_seen);
+        // The controller hears of marks with news; those that come without wait for some.
+        let ce = if out.acked.is_empty() { 0 } else { ack.ce_total.wrapping_sub(self.ce_seen) };
         let ce = if ce < 1 << 15 { ce } else { 0 };
         self.ce_seen = self.ce_seen.wrapping_add(ce);
         self.traffic.spurious += u64::from(out.spurious);
@@ -519,3 +520,7 @@ impl ClockOffset {
         i64::from(sample.wrapping_sub(first) as i32)
     }
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

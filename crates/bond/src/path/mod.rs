@@ -311,9 +311,16 @@ impl Path {
         self.sent.lose_all(out);
     }
 
-    /// The first datagram will have this number.
-    pub(crate) fn begin_at(&mut self, number: u64) {
+    /// CE marks in total: of what came, and of what left as far as the peer has told.
+    pub(crate) fn marks(&self) -> [u16; 2] {
+        [self.recv.marks(), self.ce_seen]
+    }
+
+    /// It goes on from a path that had its identifier: with this number, and these totals of marks.
+    pub(crate) fn begin_at(&mut self, number: u64, [came, left]: [u16; 2]) {
         self.sent.begin_at(number);
+        self.recv.begin_at(came);
+        self.ce_seen = left;
     }
 
     /// Accounts an authentic datagram of the peer. `newest`: its timestamp, if none with a higher

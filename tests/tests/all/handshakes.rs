@@ -8,6 +8,7 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Engine, HandshakeResult};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_bond::wire::{HEADER, Header, TAG, Timestamp, Writer};
 use ropewalk_session::{
     CipherSet, ClientHello, Cookie, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
     Refusal, ResponderConfig, SessionId, StaticKey,
@@ -293,6 +294,40 @@ fn copies_of_an_init_that_gets_no_answer_do_not_take_the_place_of_others() {
     (0..4).for_each(|path| rig.hear(address(path), init.datagram()));
     rig.run_all();
     assert_eq!(rig.take(RESPONSE).len(), 4, "by each path");
+}
+
+/// The first datagram under the keys that a RESPONSE leads to.
+fn first_datagram(
+    client: &mut Initiator,
+    response: &[u8],
+    frame: impl FnOnce(&mut Writer<'_>) -> bool,
+) -> Vec<u8> {
+    let Ok(Outcome::Accepted(_, keys)) = client.finish(response) else { panic!("it is let in") };
+    let index = keys.peer_index.get();
+    let (sealer, _) = keys.into_ends();
+    let mut datagram = vec![0; 64];
+    let mut w = Writer::new(&mut datagram, Header { path: 0, index, number: 0 }, Timestamp::default());
+    assert!(frame(&mut w));
+    let end = w.len();
+    datagram.truncate(end + TAG);
+    let (head, body) = datagram.split_at_mut(HEADER);
+    sealer.seal(0, 0, head, body).unwrap();
+    datagram
+}
+
+/// A client that was killed comes again, and goes before anything but its goodbye has arrived.
+#[test]
+fn a_session_that_begins_with_a_goodbye_ends_the_ones_before() {
+    let mut rig = Rig::new(ResponderConfig::default());
+    for (number, goes) in [(1, false), (2, true)] {
+        let mut client = initiator(rig.key, 7, number);
+        rig.hear(address(1), client.datagram());
+        rig.run_all();
+        let (_, response) = rig.take(RESPONSE).pop().expect("an answer");
+        let first = first_datagram(&mut client, &response, |w| if goes { w.close(0) } else { w.ping() });
+        rig.hear(address(1), &first);
+        assert_eq!(rig.gateway.status(rig.now).peers.len(), usize::from(!goes));
+    }
 }
 
 /// Sends INITs that the client of a [`Pair`] made at some time, from three addresses of his own

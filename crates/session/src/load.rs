@@ -10,10 +10,11 @@ const SOURCES: usize = 1024;
 /// waits for one.
 const REFUSALS: u32 = 20;
 
-/// Handshakes of unproven sources that may wait to be worked on; while so many do, another one has to prove its source. At a hundred
-/// microseconds each they delay a proven one by nothing, for those go first, and each other by some ten milliseconds.
-const UNPROVEN_MAX: usize = 256;
-/// The same for proven sources: a thousand clients come back at once after a restart.
+/// While so many handshakes wait to be worked on, another one has to prove its source, and counts
+/// against that source's rate. At a hundred microseconds each they take some ten milliseconds.
+const OPEN_MAX: usize = 256;
+/// Handshakes of proven sources that may wait: a thousand clients come back at once after a
+/// restart.
 const PROVEN_MAX: usize = 1024;
 
 /// Handshakes that wait to be worked on.
@@ -52,7 +53,7 @@ impl Load {
 
     /// Whether a handshake of anybody may start; `false` means that the gateway is under load.
     pub(super) fn admit(&mut self, backlog: Backlog, now: Time) -> bool {
-        backlog.unproven < UNPROVEN_MAX && self.open.take(self.rate, now).is_ok()
+        backlog.unproven + backlog.proven < OPEN_MAX && self.open.take(self.rate, now).is_ok()
     }
 
     /// Whether a handshake may start whose sender has a cookie and whose address has this `hash`.
@@ -91,10 +92,19 @@ mod tests {
     #[test]
     fn while_many_unproven_handshakes_wait_a_source_has_to_prove_itself() {
         let mut load = Load::new(&ResponderConfig::default());
-        let crowd = Backlog { unproven: UNPROVEN_MAX, proven: 0 };
+        let crowd = Backlog { unproven: OPEN_MAX, proven: 0 };
         assert!(!load.admit(crowd, Time::ZERO) && load.admit_proven(1, crowd, Time::ZERO));
         let returning = Backlog { unproven: 0, proven: PROVEN_MAX };
         assert!(!load.admit_proven(1, returning, Time::ZERO));
+    }
+
+    #[test]
+    fn while_many_proven_handshakes_wait_no_source_has_more_than_its_share() {
+        let mut load = Load::new(&ResponderConfig::default());
+        let crowd = Backlog { unproven: 0, proven: OPEN_MAX };
+        assert!(!load.admit(crowd, Time::ZERO));
+        assert_eq!((0..100).filter(|_| load.admit_proven(1, crowd, Time::ZERO)).count(), 50);
+        assert!(load.admit_proven(2, crowd, Time::ZERO));
     }
 
     #[test]

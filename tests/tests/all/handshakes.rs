@@ -8,6 +8,7 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Engine, HandshakeResult};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::vnet::Vnet;
+use ropewalk_bond::wire::{HEADER, Header, TAG, Timestamp, Writer};
 use ropewalk_session::{
     CipherSet, ClientHello, Cookie, Extensions, Index, Initiator, InviteId, InviteSecret, Outcome, PublicKey,
     Refusal, ResponderConfig, SessionId, StaticKey,
@@ -31,10 +32,14 @@ fn hello(resume: Option<SessionId>) -> ClientHello {
 
 /// A client's INIT, and how its answer is read.
 fn initiator(gateway: PublicKey, client: u8, number: u32) -> Initiator {
+    with_cookie(gateway, client, number, None)
+}
+
+fn with_cookie(gateway: PublicKey, client: u8, number: u32, cookie: Option<Cookie>) -> Initiator {
     let mut rng = ChaCha12Rng::seed_from_u64(u64::from(number) << 8 | u64::from(client));
     let hello = hello(None);
     let (key, index) = (StaticKey::from_bytes(&[client; 32]).unwrap(), Index::new(number).unwrap());
-    Initiator::start(&mut rng, &key, &gateway, index, &hello, None, Time::ZERO).unwrap()
+    Initiator::start(&mut rng, &key, &gateway, index, &hello, cookie, Time::ZERO).unwrap()
 }
 
 fn address(n: u32) -> SocketAddr {
@@ -167,6 +172,26 @@ fn a_proven_source_does_not_wait_for_unproven_ones() {
 }
 
 #[test]
+fn what_waits_of_proven_sources_has_a_bound_too() {
+    let mut rig = Rig::new(unlimited());
+    for n in 0..256 {
+        rig.hear(address(n), initiator(rig.key, 1 + (n % 200) as u8, n).datagram());
+    }
+    let (mut first, from) = (initiator(rig.key, 250, 1000), address(1000));
+    rig.hear(from, first.datagram());
+    let (_, asked) = rig.take(COOKIE).pop().expect("the gateway is under load");
+    first.handle_cookie(&asked, rig.now).unwrap();
+    let cookie = first.cookie().cloned();
+    while rig.gateway.next_handshake().is_some() {}
+    // The load is over, and whoever has a cookie sends what he likes.
+    for n in 2000..3500 {
+        rig.hear(from, with_cookie(rig.key, 250, n, cookie.clone()).datagram());
+    }
+    let waiting = (0..).take_while(|_| rig.gateway.next_handshake().is_some()).count();
+    assert_eq!(waiting, 1024);
+}
+
+#[test]
 fn a_registry_that_does_not_know_yet_is_asked_again_by_the_next_copy() {
     let mut rig = Rig::new(unlimited());
     rig.door.1.store(true, Ordering::Relaxed);
@@ -269,6 +294,40 @@ fn copies_of_an_init_that_gets_no_answer_do_not_take_the_place_of_others() {
     (0..4).for_each(|path| rig.hear(address(path), init.datagram()));
     rig.run_all();
     assert_eq!(rig.take(RESPONSE).len(), 4, "by each path");
+}
+
+/// The first datagram under the keys that a RESPONSE leads to.
+fn first_datagram(
+    client: &mut Initiator,
+    response: &[u8],
+    frame: impl FnOnce(&mut Writer<'_>) -> bool,
+) -> Vec<u8> {
+    let Ok(Outcome::Accepted(_, keys)) = client.finish(response) else { panic!("it is let in") };
+    let index = keys.peer_index.get();
+    let (sealer, _) = keys.into_ends();
+    let mut datagram = vec![0; 64];
+    let mut w = Writer::new(&mut datagram, Header { path: 0, index, number: 0 }, Timestamp::default());
+    assert!(frame(&mut w));
+    let end = w.len();
+    datagram.truncate(end + TAG);
+    let (head, body) = datagram.split_at_mut(HEADER);
+    sealer.seal(0, 0, head, body).unwrap();
+    datagram
+}
+
+/// A client that was killed comes again, and goes before anything but its goodbye has arrived.
+#[test]
+fn a_session_that_begins_with_a_goodbye_ends_the_ones_before() {
+    let mut rig = Rig::new(ResponderConfig::default());
+    for (number, goes) in [(1, false), (2, true)] {
+        let mut client = initiator(rig.key, 7, number);
+        rig.hear(address(1), client.datagram());
+        rig.run_all();
+        let (_, response) = rig.take(RESPONSE).pop().expect("an answer");
+        let first = first_datagram(&mut client, &response, |w| if goes { w.close(0) } else { w.ping() });
+        rig.hear(address(1), &first);
+        assert_eq!(rig.gateway.status(rig.now).peers.len(), usize::from(!goes));
+    }
 }
 
 /// Sends INITs that the client of a [`Pair`] made at some time, from three addresses of his own

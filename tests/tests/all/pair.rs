@@ -329,6 +329,25 @@ fn a_path_that_does_not_pass_the_least_size_carries_no_data_and_says_so() {
     assert_eq!(state(&p, 0), State::Active, "a probe passes again");
 }
 
+/// A super-packet for an idle bond: its fragments fit one path's datagrams and not the other's.
+#[test]
+fn copies_go_by_a_path_of_a_smaller_mtu_too_and_nothing_waits_for_them() {
+    let narrow = LinkSpec { mtu_blackhole: Some(1280), ..link(20.0, 15) };
+    let config = Config { scheduler: Kind::Redundant, ..Config::default() };
+    let mut p = Pair::new(&[link(20.0, 10), narrow], config, 1);
+    p.run_for(ms(8000));
+    let paths = |p: &Pair| p.client.status(p.now).peers[0].paths.clone();
+    assert_eq!(paths(&p).iter().map(|path| path.mtu).collect::<Vec<_>>(), [1500, 1280]);
+    let (at, before) = (p.now, paths(&p)[1].traffic.sent_bytes);
+    let vnet = Vnet { flags: 1, gso_type: 5, hdr_len: 28, gso_size: 1372, csum_start: 20, csum_offset: 6 };
+    p.device(End::Client, &udp(End::Client, 7, 1, 60_000), vnet);
+    p.run_for(ms(2000));
+    let took = p.at_gateway.first().expect("it came").0.since(at);
+    assert!(took < ms(300), "{took:?}");
+    let copies = paths(&p)[1].traffic.sent_bytes - before;
+    assert!(copies > 60_000, "{copies} bytes of copies");
+}
+
 #[test]
 fn a_route_that_narrows_under_load_is_found_out_and_a_full_queue_is_not_taken_for_it() {
     let mut p = started(&[link(20.0, 10), link(20.0, 10)]);

@@ -82,6 +82,31 @@ fn a_backup_that_was_long_silent_comes_back_as_a_backup() {
     assert!(sent_on(&p, id) - before < 20_000, "{} bytes of bulk", sent_on(&p, id) - before);
 }
 
+/// What the client said of the path before comes late, as it may by a network that reorders.
+#[test]
+fn a_path_that_is_used_up_stays_so_whatever_was_said_before() {
+    let mut p = Pair::new(&[link(), link()], Config::default(), 1);
+    p.run_for(ms(1500));
+    p.capture = Some(Vec::new());
+    p.set_up(1, false);
+    p.client.set_class(1, Class::Metered { left: 1 });
+    p.poll(End::Client);
+    p.set_up(1, true);
+    let of_path_1 = |(end, bytes): &(End, Vec<u8>)| *end == End::Client && bytes[0] == 0x41;
+    let late: Vec<Vec<u8>> =
+        p.capture.take().unwrap().into_iter().filter(of_path_1).map(|c| c.1).collect();
+    assert!(!late.is_empty(), "it was said");
+    trickle(&mut p, 3);
+    let left = |p: &Pair| {
+        let paths = p.gateway.status(p.now).peers[0].paths.clone();
+        paths.iter().find(|path| path.id == 1).and_then(|path| path.allowance)
+    };
+    assert_eq!(left(&p), Some(0));
+    let from = p.client_at(1);
+    late.into_iter().for_each(|mut datagram| p.inject(End::Gateway, 0, from, &mut datagram));
+    assert_eq!(left(&p), Some(0));
+}
+
 /// A second line that is dead for an hour costs no memory, and its probes are no loss.
 #[test]
 fn probes_of_a_dead_path_are_not_kept_for_ever() {

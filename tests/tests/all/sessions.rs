@@ -105,6 +105,24 @@ fn an_outage_of_half_a_minute_does_not_end_the_session() {
     assert_eq!(connections(&p), 1, "the gateway had not forgotten it");
 }
 
+#[test]
+fn a_renewal_of_keys_that_gets_no_answer_is_not_told_as_an_outage() {
+    let config = Config { rekey_after: ms(3000), ..Config::default() };
+    let mut p = Pair::new(&[link(20.0, 10)], config, 1);
+    p.run_for(ms(1500));
+    // From now on nobody works on the gateway's handshakes.
+    p.gateway.hand_out_handshakes();
+    let sent = exchange(&mut p, 0, ms(50), ms(15_000));
+    p.run_for(ms(200));
+    let is_cut_off = |p: &Pair| p.events.iter().any(|e| matches!(e.2, Event::Unreachable));
+    assert_eq!((p.at_gateway.len() as u32, p.at_client.len() as u32), (sent, sent), "data goes on");
+    assert!(p.client.status(p.now).peers[0].key_age.is_some_and(|age| age > ms(15_000)), "under old keys");
+    assert!(!is_cut_off(&p));
+    p.set_up(0, false);
+    exchange(&mut p, sent, ms(50), ms(15_000));
+    assert!(is_cut_off(&p), "there is no path now");
+}
+
 /// A racing copy of every datagram, from an address of the attacker's, from the first one on or later.
 fn race(racer: &str, paths: &[LinkSpec], from_the_first: bool) {
     let mut p = Pair::new(paths, Config::default(), 3);

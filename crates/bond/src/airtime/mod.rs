@@ -121,10 +121,11 @@ impl Airtime {
         }
         self.heard = Some(frame.seq);
         self.told = Default::default();
-        for entry in frame.paths.iter().filter(|e| e.packet_time > 0) {
+        for entry in &frame.paths {
             let Some(path) = PathId::new(entry.path) else { continue };
             let packet_time = Duration::from_nanos(u64::from(entry.packet_time) * UNIT_NS);
-            self.told[path.index()] = Some((Air { packet_time, channel: entry.channel }.clamped(), now));
+            let air = Air { packet_time, channel: entry.channel }.clamped();
+            self.told[path.index()] = (entry.packet_time > 0).then_some((air, now));
         }
     }
 

@@ -205,6 +205,8 @@ fn hostile_frames_are_held_to_sense() {
     }
     airtime.on_frame(now, &frame(6, &[entry(3, 10), entry(3, 20)]));
     assert_eq!([0, 3].map(|i| told(&airtime, i)), [None, Some(80)]);
+    airtime.on_frame(now, &frame(7, &[entry(3, 10), entry(3, 0)]));
+    assert_eq!(told(&airtime, 3), None, "the second counts, and says that it is not known");
 }
 
 #[test]

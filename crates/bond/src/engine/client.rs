@@ -139,9 +139,12 @@ impl Engine {
         }
     }
 
-    /// No path has answered for a while, though asked.
+    /// There is no session, or no path has answered for a while, though asked. People are told.
     fn is_cut_off(&mut self, id: u32, now: Time) -> bool {
         let dead = self.peers.get(&id).is_some_and(|p| {
+            if !p.session.is_up() {
+                return true;
+            }
             // A path that is new, but that the gateway says nothing on, is no hope either.
             let unheard = now.since(p.session.last_heard()) > UNHEARD;
             let asked = p.paths.iter().filter_map(|p| p.sent.oldest_in_flight()).map(|(_, at)| at).min();
@@ -198,21 +201,17 @@ impl Engine {
     }
 
     fn retry(&mut self, id: u32, now: Time) {
+        // Where only the renewal of its keys gets no answer, the session goes on.
+        let _ = self.is_cut_off(id, now);
         let Role::Client(c) = &mut self.role else { return };
         c.wait = (c.wait * 2).min(Client::retry_max(&self.shared.config));
         c.next = now + c.wait;
-        let since = *c.cut_off.get_or_insert(now);
-        let complain = !c.complained && now.since(since) >= COMPLAIN_AFTER;
-        c.complained |= complain;
         let init = c
             .initiator
             .as_mut()
             .and_then(|i| i.retry(&mut self.shared.entropy, now).ok().map(<[u8]>::to_vec));
         if let Some(init) = init {
             self.send_init(id, init);
-        }
-        if complain {
-            self.event(Event::Unreachable);
         }
     }
 
@@ -333,7 +332,10 @@ impl Engine {
             self.indices.remove(&i.get());
         }
         let Role::Client(c) = &mut self.role else { return };
-        (c.initiator, c.next) = (None, now + RETRY_FIRST);
+        if let Some(asked) = c.initiator.take() {
+            self.indices.remove(&asked.index().get());
+        }
+        c.next = now + if code == 0 { RETRY_FIRST } else { Client::retry_max(&self.shared.config) };
         if code != 0 {
             let refusal = Refusal::from_code(code);
             c.refused = !refusal.is_temporary();
@@ -348,4 +350,56 @@ impl Engine {
 /// An older gateway lets in whom it does not understand: this end looks, too.
 fn check(own: &Config, accept: &Accept) -> Result<(), Refusal> {
     BackhaulEnd::check(BackhaulEnd::of(&accept.extensions).as_ref(), own.backhaul.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::PathSpec;
+    use crate::entropy::Entropy;
+    use crate::path::Class;
+
+    const START: Time = Time::from_secs(1);
+
+    /// A client with one path.
+    fn client() -> Engine {
+        let key = |byte: u8| StaticKey::from_bytes(&[byte; 32]).unwrap();
+        let who = ClientConfig {
+            key: key(1),
+            gateway: key(2).public(),
+            invite: InviteId([1; 16]),
+            secret: InviteSecret([2; 16]),
+            ciphers: CipherSet::CHACHA,
+            routes: Vec::new(),
+        };
+        let mut engine = Engine::client(Config::default(), who, Entropy::repeatable([3; 32]), START);
+        let route = Route { link: 0, remote: "192.0.2.1:4500".parse().unwrap(), local: None };
+        let spec = PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 };
+        engine.add_path(spec, START).expect("the first path");
+        engine
+    }
+
+    #[test]
+    fn a_handshake_that_a_goodbye_ends_leaves_nothing() {
+        let (mut engine, mut now) = (client(), START);
+        for _ in 0..10 {
+            now += Duration::from_secs(1);
+            engine.drive_handshake(now);
+            assert_eq!(engine.indices.len(), 1, "one is under way");
+            engine.on_gateway_closed(0, now);
+            assert!(engine.indices.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_goodbye_with_a_code_is_answered_as_a_refusal_is() {
+        let wait = |code| {
+            let mut engine = client();
+            engine.on_gateway_closed(code, START);
+            engine.role_timeout().0.since(START)
+        };
+        assert_eq!(wait(0), RETRY_FIRST, "the gateway restarts");
+        assert_eq!(wait(Refusal::Busy.code()), RETRY_MAX);
+        assert!(wait(Refusal::Revoked.code()) > Duration::from_secs(1_000_000), "until a user acts");
+    }
 }

@@ -353,6 +353,7 @@ impl Engine {
             self.shared.drops.unknown += 1;
             return;
         };
+        let is_new = !peer.session.is_confirmed();
         match peer.on_datagram(header, datagram, from, now, &mut self.shared) {
             Heard::Fresh => {}
             Heard::Dropped => return,
@@ -362,7 +363,13 @@ impl Engine {
                 }
                 self.on_confirmed(id, from.route, now);
             }
-            Heard::Closed(code) => return self.on_closed(id, code, now),
+            Heard::Closed(code) => {
+                // The client has used its keys: its older sessions end, though this one does, too.
+                if is_new {
+                    self.on_confirmed(id, from.route, now);
+                }
+                return self.on_closed(id, code, now);
+            }
             Heard::Cheated => return self.on_cheated(id, now),
         }
         if let Some(peer) = self.peers.get_mut(&id)

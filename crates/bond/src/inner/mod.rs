@@ -147,17 +147,20 @@ impl Inner {
         self.protocol == IpNumber::ICMP.0 || self.protocol == IpNumber::IPV6_ICMP.0
     }
 
-    /// Neighbour discovery, routers' advertisements and redirects (ICMPv6: RFC 4861 §4; ICMP: RFC 792, RFC 1256), or anything from a link-local
-    /// address (RFC 4291 §2.5.6): of one link, and no router hands it on.
+    /// Neighbour discovery, router advertisements and redirects (RFC 4861 §4, RFC 792, RFC 1256), or
+    /// anything from or to a link-local address (RFC 3927 §2.7, RFC 4291 §2.5.6).
     pub fn is_of_one_link(&self) -> bool {
-        let kind = self.icmp_type;
-        match self.src {
-            IpAddr::V4(_) => self.protocol == IpNumber::ICMP.0 && matches!(kind, Some(5 | 9 | 10)),
-            IpAddr::V6(src) => {
-                src.is_unicast_link_local()
-                    || self.protocol == IpNumber::IPV6_ICMP.0 && matches!(kind, Some(133..=137))
+        let is_near = |address: &IpAddr| match address {
+            IpAddr::V4(v4) => v4.is_link_local(),
+            IpAddr::V6(v6) => v6.is_unicast_link_local(),
+        };
+        let is_of_neighbours = match self.src {
+            IpAddr::V4(_) => self.protocol == IpNumber::ICMP.0 && matches!(self.icmp_type, Some(5 | 9 | 10)),
+            IpAddr::V6(_) => {
+                self.protocol == IpNumber::IPV6_ICMP.0 && matches!(self.icmp_type, Some(133..=137))
             }
-        }
+        };
+        is_of_neighbours || [self.src, self.dst].iter().any(is_near)
     }
 
     /// The sender asked for low delay: EF, VOICE-ADMIT, CS4 to CS7 or AF4x (RFC 4594 §2, table 3).

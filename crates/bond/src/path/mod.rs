@@ -311,9 +311,16 @@ impl Path {
         self.sent.lose_all(out);
     }
 
-    /// The first datagram will have this number.
-    pub(crate) fn begin_at(&mut self, number: u64) {
+    /// CE marks in total: of what came, and of what left as far as the peer has told.
+    pub(crate) fn marks(&self) -> [u16; 2] {
+        [self.recv.marks(), self.ce_seen]
+    }
+
+    /// It goes on from a path that had its identifier: with this number, and these totals of marks.
+    pub(crate) fn begin_at(&mut self, number: u64, [came, left]: [u16; 2]) {
         self.sent.begin_at(number);
+        self.recv.begin_at(came);
+        self.ce_seen = left;
     }
 
     /// Accounts an authentic datagram of the peer. `newest`: its timestamp, if none with a higher
@@ -353,7 +360,8 @@ impl Path {
             let one_way = clock.relative_us(ack.received_us, at);
             queue_delay = Some(self.rtt.on_one_way(now, one_way));
         }
-        let ce = ack.ce_total.wrapping_sub(self.ce_seen);
+        // The controller hears of marks with news; those that come without wait for some.
+        let ce = if out.acked.is_empty() { 0 } else { ack.ce_total.wrapping_sub(self.ce_seen) };
         let ce = if ce < 1 << 15 { ce } else { 0 };
         self.ce_seen = self.ce_seen.wrapping_add(ce);
         self.traffic.spurious += u64::from(out.spurious);
@@ -519,3 +527,7 @@ impl ClockOffset {
         i64::from(sample.wrapping_sub(first) as i32)
     }
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

@@ -48,8 +48,24 @@ pub(crate) struct RecvLog {
 
 impl RecvLog {
     /// One that acknowledges no more often than [`SPARSE`] while nothing is missing.
-    pub(crate) fn sparse() -> Self {
+    #[cfg(test)]
+    fn sparse() -> Self {
         RecvLog { sparse: true, ..RecvLog::default() }
+    }
+
+    /// Whether it acknowledges no more often than [`SPARSE`] while nothing is missing.
+    pub(crate) fn set_sparse(&mut self, sparse: bool) {
+        self.sparse = sparse;
+    }
+
+    /// CE marks of what arrived, in total.
+    pub(crate) fn marks(&self) -> u16 {
+        self.ce_total
+    }
+
+    /// The total goes on from here.
+    pub(crate) fn begin_at(&mut self, marks: u16) {
+        self.ce_total = marks;
     }
 
     /// Packet `n` arrived. `eliciting`: it wants to be acknowledged. `rtt` is this path's, as this end measures it.

@@ -42,6 +42,8 @@ struct Sent {
     fragments: u16,
     probe: Option<u16>,
     snapshot: rate::Snapshot,
+    /// It was held lost, and that was a sign of congestion.
+    is_sign: bool,
 }
 
 /// A datagram that was acknowledged or lost.
@@ -72,7 +74,7 @@ pub(crate) struct Outcome {
     pub largest: Option<(u64, Time)>,
     /// Datagrams that were declared lost and arrived after all.
     pub spurious: u32,
-    /// Their bytes on the wire.
+    /// Bytes on the wire of those whose loss was told as a sign of congestion.
     pub spurious_bytes: u64,
 }
 
@@ -183,6 +185,17 @@ impl SentLog {
         self.sent.len() >= self.limit
     }
 
+    /// Twice as much is recorded as may be on the way: what asks for no answer has numbers, too.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.sent.len() >= 2 * self.limit
+    }
+
+    /// Datagrams that are recorded.
+    #[cfg(test)]
+    pub(crate) fn recorded(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Records a datagram; its number is [`SentLog::next_number`] before the call. One that asks for no acknowledgement
     /// (`eliciting` false) has its number, and nothing else.
     pub(crate) fn on_sent(
@@ -202,6 +215,7 @@ impl SentLog {
             fragments: fragments.len() as u16,
             probe,
             snapshot,
+            is_sign: false,
         });
         self.fragments.extend(fragments);
         self.open.push(eliciting);
@@ -268,7 +282,7 @@ impl SentLog {
                 out.arrived.extend(self.fragments_of(&s));
             } else {
                 out.spurious += 1;
-                out.spurious_bytes += u64::from(s.bytes);
+                out.spurious_bytes += if s.is_sign { u64::from(s.bytes) } else { 0 };
                 let overtaken = self.largest_acked.unwrap_or(largest).saturating_sub(n);
                 self.threshold = (overtaken + 1).clamp(self.threshold, MAX_THRESHOLD);
             }
@@ -284,13 +298,16 @@ impl SentLog {
             from = n + 1;
             let overtaken = largest - n >= self.threshold;
             if overtaken || now.since(self.get(n).at) >= late {
-                self.lose(n, out);
+                self.lose(n, true, out);
             }
         }
     }
 
-    fn lose(&mut self, n: u64, out: &mut Outcome) {
-        let s = *self.get(n);
+    /// `is_sign`: of congestion, unless it was an MTU probe (RFC 8899 §3).
+    fn lose(&mut self, n: u64, is_sign: bool, out: &mut Outcome) {
+        let s = &mut self.sent[(n - self.base) as usize];
+        s.is_sign = is_sign && s.probe.is_none();
+        let s = *s;
         self.in_flight.remove(n);
         self.inflight -= u64::from(s.bytes);
         self.datagrams -= 1;
@@ -313,7 +330,7 @@ impl SentLog {
     /// The path is dead: everything on the way is lost.
     pub(crate) fn lose_all(&mut self, out: &mut Outcome) {
         while let Some(n) = self.in_flight.first() {
-            self.lose(n, out);
+            self.lose(n, false, out);
         }
     }
 

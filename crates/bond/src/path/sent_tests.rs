@@ -79,6 +79,29 @@ fn death_loses_all_that_flies() {
     assert_eq!(l.inflight(), 0);
 }
 
+/// A controller that was told of a loss takes its answer back if there was none; what it was not
+/// told of must not undo another answer.
+#[test]
+fn bytes_that_were_no_loss_are_those_that_were_told_as_congestion() {
+    let all = ack(9, &[(0, 10)]);
+    let mut l = log(10);
+    assert_eq!(handle(&mut l, 20, &ack(9, &[(0, 9)])).lost.len(), 1);
+    let out = handle(&mut l, 21, &all);
+    assert_eq!((out.spurious, out.spurious_bytes), (1, 1000), "it was overtaken");
+    let mut l = log(10);
+    l.lose_all(&mut Outcome::default());
+    let out = handle(&mut l, 21, &all);
+    assert_eq!((out.spurious, out.spurious_bytes), (10, 0), "the path was silent for a moment");
+    let mut l = SentLog::new(1000);
+    for i in 0..10 {
+        let probe = (i == 0).then_some(1000);
+        l.on_sent(Time::from_millis(i), 1000, true, &[], probe, rate::Snapshot::default());
+    }
+    assert_eq!(handle(&mut l, 20, &ack(9, &[(0, 9)])).lost.len(), 1);
+    let out = handle(&mut l, 21, &all);
+    assert_eq!((out.spurious, out.spurious_bytes), (1, 0), "a probe for the MTU");
+}
+
 #[test]
 fn what_was_lost_is_remembered_for_two_round_trips() {
     let mut l = log(10);

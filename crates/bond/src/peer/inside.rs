@@ -96,6 +96,23 @@ mod tests {
         }
     }
 
+    /// At 169.254.169.254 a gateway's cloud tells the gateway its secrets.
+    #[test]
+    fn no_peer_reaches_a_link_local_address() {
+        let peer = peer(&["0.0.0.0/0", "::/0"]);
+        let may_send_to = |dst: &str| {
+            let mut bytes = Vec::new();
+            let packet = match dst.parse::<IpAddr>().unwrap() {
+                IpAddr::V4(dst) => PacketBuilder::ipv4([10, 77, 0, 2], dst.octets(), 64),
+                IpAddr::V6(dst) => PacketBuilder::ipv6([0xfd; 16], dst.octets(), 64),
+            };
+            packet.udp(1, 80).write(&mut bytes, &[0; 40]).unwrap();
+            peer.may_send(&Inner::parse(&bytes).unwrap())
+        };
+        assert!(!may_send_to("169.254.169.254") && !may_send_to("fe80::1"));
+        assert!(may_send_to("192.0.2.1") && may_send_to("2001:db8::1") && may_send_to("fd77::1"));
+    }
+
     #[test]
     fn a_gateway_sends_from_what_a_client_s_routes_name() {
         let split = peer(&["fd77::/64"]);

@@ -28,7 +28,6 @@ use crate::config::{Config, Profile};
 use crate::entropy::Entropy;
 use crate::flows::{Flows, Outages};
 use crate::order::Delivery;
-use crate::path::recv::RecvLog;
 use crate::path::sent::Outcome;
 use crate::path::{Path, PathId};
 use crate::store::{Owner, Store};
@@ -242,6 +241,6 @@ impl Peer {
 fn set_up(path: &mut Path, backhaul: &mut Option<Box<Backhaul>>) {
     if let Some(b) = backhaul {
         b.on_path_added(path.id, path.sent.next_number());
-        path.recv = if b.acknowledges_seldom() { RecvLog::sparse() } else { RecvLog::default() };
+        path.recv.set_sparse(b.acknowledges_seldom());
     }
 }

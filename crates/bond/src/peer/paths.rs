@@ -26,6 +26,8 @@ const PROBE_TURN: Duration = Duration::from_millis(600);
 #[derive(Debug)]
 struct Retired {
     next_number: u64,
+    /// The peer's totals of CE marks go on as well, and this end's.
+    marks: [u16; 2],
     replay: ReplayWindow,
     class: Class,
     status_seen: Option<u16>,
@@ -79,9 +81,11 @@ impl PathSet {
         path.class = spec.class;
         let before = self.retired.remove(&id);
         // The gateway may know the identifier with another class.
-        path.control.status_due = is_client && (spec.class != Class::default() || before.is_some());
+        let is_told = is_client && (spec.class != Class::default() || before.is_some());
+        path.control.status_due = is_told;
+        self.status_seq = self.status_seq.wrapping_add(u16::from(is_told));
         if let Some(before) = before {
-            path.begin_at(before.next_number);
+            path.begin_at(before.next_number, before.marks);
             path.replay = before.replay;
             if !is_client {
                 (path.class, path.status_seen) = (before.class, before.status_seen);
@@ -98,9 +102,9 @@ impl PathSet {
         let Some(at) = self.paths.iter().position(|p| p.id == id) else { return };
         let path = self.paths.remove(at);
         self.carried.add(carried(&path));
-        let next_number = path.sent.next_number();
+        let (next_number, marks) = (path.sent.next_number(), path.marks());
         let (replay, class, status_seen) = (path.replay, path.class, path.status_seen);
-        self.retired.insert(id, Retired { next_number, replay, class, status_seen });
+        self.retired.insert(id, Retired { next_number, marks, replay, class, status_seen });
     }
 
     /// What the session has carried, on paths that are gone, too.
@@ -171,10 +175,17 @@ impl PathSet {
 
     /// A client changes the class of a path, and says so.
     pub(crate) fn set_class(&mut self, id: PathId, class: Class) {
+        if let Some(p) = self.get_mut(id) {
+            (p.class, p.control.exhausted_told) = (class, false);
+        }
+        self.tell_class(id);
+    }
+
+    /// The gateway is told of a path's class; what was said of it before and comes late is old.
+    pub(super) fn tell_class(&mut self, id: PathId) {
         self.status_seq = self.status_seq.wrapping_add(1);
         if let Some(p) = self.get_mut(id) {
-            p.class = class;
-            (p.control.status_due, p.control.exhausted_told) = (true, false);
+            p.control.status_due = true;
         }
     }
 
@@ -259,4 +270,37 @@ pub(super) fn spread<'a>(paths: impl Iterator<Item = &'a Path>) -> Duration {
     let ends = ranges.map(|r| (r[0], r[1])).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let (fastest, slowest) = ends.unwrap_or_default();
     Duration::from_micros(u64::try_from(slowest - fastest).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::{Route, path_id};
+    use ropewalk_cc::Algorithm;
+
+    const RTT: Duration = Duration::from_millis(20);
+
+    /// A client takes a path away and adds it again, while the gateway's path goes on.
+    #[test]
+    fn marks_of_a_path_before_are_not_taken_twice_and_what_came_is_told_in_total() {
+        let config = Config { congestion: Algorithm::Cubic, ..Config::default() };
+        let (mut set, id, mut now) = (PathSet::new(Time::ZERO), path_id(0), Time::from_secs(1));
+        let route = Route { link: 0, remote: "192.0.2.1:4500".parse().unwrap(), local: None };
+        let spec = PathSpec { route, interface_mtu: 1500, class: Class::Active, weight: 1 };
+        let mut out = Outcome::default();
+        for (number, has_news) in [(0u16, true), (1, false)] {
+            let path = set.insert(id, spec, true, &config);
+            let before = path.cc.window();
+            path.on_sent(now, 1200, true, &[], None);
+            path.recv.on_packet(number.into(), now, true, true, RTT);
+            now += RTT;
+            let mut ack = AckFrame { largest: number.into(), ce_total: 7, ..AckFrame::default() };
+            ack.ranges.push((0, 1));
+            assert_eq!(set.on_ack(id, now, &ack, &mut out), AckCheck::Taken);
+            assert_eq!(set[id].cc.window() < before, has_news, "path {number}");
+            let told = set[id].recv.acknowledge(0, now).map(|ack| ack.ce_total);
+            assert_eq!(told, Some(number + 1));
+            set.retire(id);
+        }
+    }
 }

@@ -107,7 +107,9 @@ impl Peer {
         let timeout = self.timeout(i, now);
         let p = &self.paths[i];
         let is_silent = matches!(p.live.state, State::Down | State::Validating);
-        if is_silent && p.sent.oldest_in_flight().is_some_and(|(_, at)| now.since(at) > PROBES_KEPT) {
+        let is_old = p.sent.oldest_in_flight().is_some_and(|(_, at)| now.since(at) > PROBES_KEPT);
+        // Who answers ever later is waited for ever longer, and what leaves meanwhile is recorded.
+        if is_silent && is_old || p.sent.is_overfull() {
             self.declare_all_lost(i, now, shared);
         }
         let oldest = self.owed_since(now, &self.paths[i]);
@@ -166,8 +168,8 @@ impl Peer {
         }
         if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.control.exhausted_told {
             p.control.exhausted_told = true;
-            p.control.status_due = true;
-            shared.events.push_back(Event::Exhausted { path: p.id.get() });
+            self.paths.tell_class(i);
+            shared.events.push_back(Event::Exhausted { path: i.get() });
         }
     }
 
@@ -266,3 +268,7 @@ impl Peer {
         next
     }
 }
+
+#[cfg(test)]
+#[path = "timers_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! What is sent twice in advance: copies that the scheduler asks for, and duplicates in room that nobody needs.
 
-use super::fill::{fits, put};
+use super::fill::{cut, fits, put};
 use super::{Batch, Fragments};
 use crate::path::sent::FragmentRef;
 use crate::path::{Class, Path, PathId};
@@ -36,8 +36,35 @@ impl Peer {
             return None;
         }
         self.send.duplicates.pop_front();
-        let len = self.datagram(path, now, shared, tx, |_, shared, w| fill_duplicate(c, shared, w))?;
+        let len = self.datagram(path, now, shared, tx, |peer, shared, w| {
+            peer.fill_redundant_duplicate(path, c, shared, w)
+        })?;
         Some(Batch { path, len, segment: len })
+    }
+
+    /// A copy that is longer than the path's datagrams is cut, but for one of the low-latency
+    /// class, which is never put together.
+    fn fill_redundant_duplicate(
+        &mut self,
+        path: PathId,
+        mut c: FragmentRef,
+        shared: &mut Shared,
+        w: &mut Writer<'_>,
+    ) -> Fragments {
+        let does_fit = fits(w, shared, &c);
+        if !does_fit && !w.is_empty() {
+            // What the path has to say fills this datagram; the copy goes with the next.
+            self.send.duplicates.push_front((path, c));
+            return Fragments::new();
+        }
+        let may_be_cut = shared.store.get(c.packet).flow & LOW_LATENCY == 0;
+        if !does_fit
+            && may_be_cut
+            && let Some(rest) = cut(&mut c, shared, w)
+        {
+            self.send.duplicates.push_front((path, rest));
+        }
+        fill_duplicate(c, shared, w)
     }
 
     /// Room that nobody needs guards against loss: what a lossy path carries goes out once more, on another path if there is one. A repair

@@ -90,18 +90,8 @@ impl Peer {
     /// Cuts the first fragment in line so that its beginning fits an empty datagram.
     fn split_front(&mut self, shared: &mut Shared, w: &Writer<'_>) -> bool {
         let Some(c) = self.send.to_retransmit.front_mut() else { return false };
-        let packet = shared.store.get_mut(c.packet);
-        let fit = w.fragment_fit(c.offset, c.len, packet.len, !packet.vnet.is_plain());
-        if fit == 0 || fit >= c.len {
-            return false;
-        }
-        let rest = FragmentRef { offset: c.offset + fit, len: c.len - fit, ..*c };
-        c.len = fit;
-        packet.refs += 1;
-        let first = *c;
-        self.send.to_retransmit.pop_front();
-        self.send.to_retransmit.push_front(rest);
-        self.send.to_retransmit.push_front(first);
+        let Some(rest) = cut(c, shared, w) else { return false };
+        self.send.to_retransmit.insert(1, rest);
         true
     }
 
@@ -156,6 +146,23 @@ impl Peer {
 
 fn has_skip_room(w: &Writer<'_>) -> bool {
     w.room() >= 7
+}
+
+/// Cuts a fragment so that its beginning fits the datagram; gives the rest, which refers to the
+/// packet, too.
+pub(super) fn cut(c: &mut FragmentRef, shared: &mut Shared, w: &Writer<'_>) -> Option<FragmentRef> {
+    let packet = shared.store.get_mut(c.packet);
+    let fit = match c.len {
+        0 => 0,
+        len => w.fragment_fit(c.offset, len, packet.len, !packet.vnet.is_plain()),
+    };
+    if fit == 0 || fit >= c.len {
+        return None;
+    }
+    let rest = FragmentRef { offset: c.offset + fit, len: c.len - fit, ..*c };
+    c.len = fit;
+    packet.refs += 1;
+    Some(rest)
 }
 
 /// Whether a fragment fits the datagram as it is.

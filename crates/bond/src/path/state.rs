@@ -107,8 +107,10 @@ const PROBE_SHARE: u32 = 16;
 /// A path that flaps is damped for so long when it comes back (as routes are, RFC 2439), twice as
 /// long after each further death.
 const DAMPED: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(1280)];
-/// It flaps if it lives for less than this.
+/// It flaps if it lives for less than this, and carries for less than so many times the silence
+/// that its death costs: what it brings is worth less than what it holds up.
 const FLAP: Duration = Duration::from_secs(2);
+const FLAP_PAYS: u32 = 2;
 
 /// A path's state and what changes it.
 #[derive(Debug, Default)]
@@ -233,7 +235,10 @@ impl Liveness {
 
     /// It is known to be dead (no interface, no route).
     pub fn die(&mut self, now: Time) {
-        let is_flap = self.last_death.is_some() && now.since(self.up_since) < FLAP;
+        let carried = self.last_progress.since(self.up_since.max(self.damped_until));
+        let is_flap = self.last_death.is_some()
+            && now.since(self.up_since) < FLAP
+            && carried < now.since(self.last_progress) * FLAP_PAYS;
         self.deaths = self.deaths.saturating_add(1);
         self.flaps = if is_flap { self.flaps + 1 } else { 0 };
         (self.state, self.last_death) = (State::Down, Some(now));

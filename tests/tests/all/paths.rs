@@ -93,8 +93,7 @@ fn a_path_that_is_used_up_stays_so_whatever_was_said_before() {
     p.poll(End::Client);
     p.set_up(1, true);
     let of_path_1 = |(end, bytes): &(End, Vec<u8>)| *end == End::Client && bytes[0] == 0x41;
-    let late: Vec<Vec<u8>> =
-        p.capture.take().unwrap().into_iter().filter(of_path_1).map(|c| c.1).collect();
+    let late: Vec<Vec<u8>> = p.capture.take().unwrap().into_iter().filter(of_path_1).map(|c| c.1).collect();
     assert!(!late.is_empty(), "it was said");
     trickle(&mut p, 3);
     let left = |p: &Pair| {

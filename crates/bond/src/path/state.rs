@@ -350,6 +350,24 @@ mod tests {
     }
 
     #[test]
+    fn one_that_carries_more_than_its_deaths_cost_is_not_damped() {
+        // It is silent for 60 ms before it counts as dead, and away for 200.
+        let damped = |carries_ms: u64| {
+            let mut l = alive();
+            for round in 1..10u64 {
+                let back = ms(1000 * round);
+                l.on_progress(back);
+                l.on_progress(back + Duration::from_millis(carries_ms));
+                l.die(back + Duration::from_millis(carries_ms + 60));
+            }
+            l.on_progress(ms(10_000));
+            l.is_damped(ms(10_000))
+        };
+        assert!(!damped(200) && !damped(120));
+        assert!(damped(119) && damped(0));
+    }
+
+    #[test]
     fn a_dead_path_is_probed_every_round_trip_at_first_and_never_much_later_than_it_has_been_dead() {
         let mut l = alive();
         l.die(ms(1000));

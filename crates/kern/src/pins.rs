@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Where controllers are pinned: a directory for each, with its link and its maps.
 pub const PINS: &str = "/sys/fs/bpf/ropewalk";
@@ -80,8 +81,12 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     Ok(Loaded { already: false, mounted })
 }
 
-/// Takes a controller out of the kernel's list. Connections that run on it keep it until they are
-/// closed: the kernel counts them.
+/// How long the kernel may take to forget a controller whose last pin is gone: it does so after a
+/// grace period of RCU.
+const FORGETS: Duration = Duration::from_secs(5);
+
+/// Takes a controller out of the kernel's list, and waits until it is. Connections that run on it
+/// keep it until they are closed: the kernel counts them.
 pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
@@ -96,6 +101,14 @@ pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     }
     let connections = figures(law).map_or(0, |(connections, _)| connections);
     remove(&directory)?;
+    // Whoever loads it next would else find it listed, and without a pin.
+    let until = Instant::now() + FORGETS;
+    while is_registered(law) {
+        if Instant::now() >= until {
+            return Err(KernError::PinnedElsewhere(law.kernel_name()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ok(Unloaded { was_loaded: true, connections })
 }
 

@@ -11,6 +11,11 @@ use std::collections::VecDeque;
 /// How often both ends are reset again, a second apart: an RST can be lost.
 const RESETS: u8 = 2;
 
+/// Whether a segment is about this very SYN.
+fn is_answer(segment: &Segment, syn: &Segment) -> bool {
+    segment.flags.has(Flags::ACK) && segment.ack == syn.seq.wrapping_add(1)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The SYN of the end that opens, and whether that is the sender.
@@ -126,6 +131,8 @@ impl Pep {
         }
         let answers = segment.flags.has(Flags::ACK);
         match *syn {
+            // An answer to another SYN is for the asker to reset (RFC 9293 §3.10.7.3).
+            Some((asked, asker)) if answers && asker != by_sender && !is_answer(segment, &asked) => {}
             Some((asked, asker)) if answers && asker != by_sender => {
                 let (ours, theirs) = if by_sender { (segment, &asked) } else { (&asked, segment) };
                 self.phase = Phase::Open(Box::new(Open::new(ours, theirs)));

@@ -1,5 +1,6 @@
 //! Conformance, by packets.
 
+mod ends;
 mod guesses;
 mod proxy;
 mod snoop;

@@ -1,0 +1,19 @@
+//! How connections begin and end, and what is odd about it.
+
+use super::*;
+
+/// A port that is used again: what answers the SYN before comes late, or is made up.
+#[test]
+fn an_answer_to_another_syn_opens_nothing() {
+    let mut w = Wire { pep: Pep::new(Config::new(Policy::Split)), now: Time::ZERO };
+    let syn = Segment { options: syn_options(), ..base(Flags::SYN) };
+    w.sender(syn);
+    let (flags, options) = (Flags::SYN | Flags::ACK, syn_options());
+    let answer = Segment { flags, seq: R_ISN, options, ..ack(1, 1000) };
+    let late = Segment { seq: 5, ack: answer.ack.wrapping_sub(77), ..answer };
+    assert_eq!(w.receiver(late), [Output::ToSender(late)], "the sender judges it");
+    let rst = Segment { seq: late.ack, ..base(Flags::RST) };
+    assert_eq!(w.sender(rst), [Output::ToReceiver(rst)], "and resets it");
+    assert_eq!(w.receiver(answer), [Output::ToSender(answer)], "null case");
+    assert_eq!(lengths(&w.sender(data(1, 10))), [(1, 10)]);
+}

@@ -300,8 +300,11 @@ impl Open {
         if s.payload_bytes == 0 && !fin {
             let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;
-            // An acknowledgement of the other direction goes on with its blocks and echoes.
-            let passed = Segment { seq: self.bare().seq, ..*s };
+            // An acknowledgement of the other direction goes on with its blocks and echoes. What is
+            // for SYNs says nothing here, and all together may be longer as it is written anew.
+            let (mss, window_scale, sack_permitted, mptcp) = (None, None, false, None);
+            let options = Options { mss, window_scale, sack_permitted, mptcp, ..s.options };
+            let passed = Segment { seq: self.bare().seq, options, ..*s };
             out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { passed }));
             return false;
         }

@@ -370,7 +370,7 @@ fn packet_to_sender(s: &Segment, came: Option<&Came<'_>>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::inner::tests::segment;
-    use ropewalk_packet::Options;
+    use ropewalk_packet::{Options, SackBlocks, Timestamps};
 
     const ISN: u32 = u32::MAX - 50;
 
@@ -455,6 +455,30 @@ mod tests {
         assert!(is_another(&opened(ONE), false));
         let same = inner::parse(&bytes(&Segment { seq: ISN, ..syn })).unwrap();
         assert!(!opened(ONE).is_another(&same, true), "the SYN once more");
+    }
+
+    /// A timestamp, three blocks and a window scale take 39 bytes, and more where each is padded.
+    #[test]
+    fn options_that_are_longer_as_they_are_written_here_do_no_harm() {
+        let mut stream = opened(ONE);
+        let mut sack = SackBlocks::default();
+        (0..3).for_each(|i| assert!(sack.push((10 * i, 10 * i + 5))));
+        let timestamps = Some(Timestamps { value: 7, echo: 9 });
+        let options = Options { timestamps, sack, ..Options::default() };
+        let mut packet = bytes(&Segment { options, ..data(5, 0) });
+        let (stamp, blocks) = (packet[42..52].to_vec(), packet[54..80].to_vec());
+        let odd = [&stamp[..], &blocks, &[3, 3, 7], &[0]].concat();
+        packet[40..80].copy_from_slice(&odd);
+        packet[36..38].fill(0);
+        let length = [0, inner::TCP, 0, (packet.len() - 20) as u8];
+        let sum = inner::icmp_sum(&[&packet[12..20], &length, &packet[20..]].concat());
+        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+        let (read, _) = wire::decode(&packet).unwrap();
+        assert_eq!(read.options, Options { window_scale: Some(7), ..options });
+        let inner = inner::parse(&packet).unwrap();
+        let acts = stream.on_sender(packet, &inner, Time::ZERO);
+        let [Act::ToReceiver(went)] = &acts[..] else { panic!("{acts:?}") };
+        assert_eq!(wire::decode(went).unwrap().0.options, options);
     }
 
     #[test]

@@ -17,3 +17,18 @@ fn an_answer_to_another_syn_opens_nothing() {
     assert_eq!(w.receiver(answer), [Output::ToSender(answer)], "null case");
     assert_eq!(lengths(&w.sender(data(1, 10))), [(1, 10)]);
 }
+
+/// Options that came in 40 bytes may take more as they are written here, each by four.
+#[test]
+fn what_an_acknowledgement_carries_fits_a_header() {
+    let timestamps = Some(Timestamps { value: 100, echo: 50 });
+    let mut w = Wire::opened(Policy::Split, Options { timestamps, ..syn_options() }, 1000);
+    let mut sack = SackBlocks::default();
+    (0..3).for_each(|i| assert!(sack.push((R_ISN + 10 * i, R_ISN + 10 * i + 5))));
+    let usual = Options { timestamps, sack, ..Options::default() };
+    // As bytes 39, with a window scale that no segment but a SYN has.
+    let odd = Segment { options: Options { window_scale: Some(3), ..usual }, ..data(5, 0) };
+    let out = to_receiver(&w.sender(odd));
+    assert_eq!(out.iter().map(|s| s.options).collect::<Vec<_>>(), [usual]);
+    assert!(usual.to_bytes().len() <= ropewalk_packet::MAX_OPTIONS_BYTES);
+}

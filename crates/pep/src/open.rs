@@ -1,20 +1,19 @@
 //! An open connection: segments of both ends, and the acknowledgements between them.
 
+mod guesses;
+
 use crate::custody::Custody;
 use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
 use crate::stamps::{Stamps, newer};
 use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Ranges, Time, Why};
 use core::ops::Range;
-use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 
 /// Control bits that go on with their bytes.
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
-/// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
-const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
 /// What is known of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -243,21 +242,6 @@ impl Open {
         if range.end > self.sender.newest_end {
             (self.sender.newest_start, self.sender.newest_end) = (range.start, range.end);
         }
-    }
-
-    fn may_challenge(&mut self, now: Time) -> bool {
-        let due = self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
-        self.challenged = if due { Some(now) } else { self.challenged };
-        due
-    }
-
-    /// RFC 5961 §5.2: the sender can have acknowledged this by now. What a holder brings may be of
-    /// any age.
-    fn is_plausible(&self, config: &Config, ack: u32) -> bool {
-        let ahead = ack.wrapping_sub(self.receiver.next_seq) as i32;
-        let behind = self.sender.ack.wrapping_sub(ack) as i32;
-        let recent = i64::from(behind) <= i64::from(self.sender.max_window);
-        ahead <= 0 && (recent || config.policy != Policy::Split)
     }
 
     /// True if the sender is to be answered now.

@@ -1,0 +1,26 @@
+//! What the ends can have said by now. The rest is of long ago, or of somebody who sees nothing of
+//! the connection and guesses its numbers (RFC 5961).
+
+use super::Open;
+use crate::{Config, Policy, Time};
+use core::time::Duration;
+
+/// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
+const CHALLENGES_APART: Duration = Duration::from_millis(500);
+
+impl Open {
+    pub(super) fn may_challenge(&mut self, now: Time) -> bool {
+        let due = self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
+        self.challenged = if due { Some(now) } else { self.challenged };
+        due
+    }
+
+    /// RFC 5961 §5.2: the sender can have acknowledged this by now. What a holder brings may be of
+    /// any age.
+    pub(super) fn is_plausible(&self, config: &Config, ack: u32) -> bool {
+        let ahead = ack.wrapping_sub(self.receiver.next_seq) as i32;
+        let behind = self.sender.ack.wrapping_sub(ack) as i32;
+        let recent = i64::from(behind) <= i64::from(self.sender.max_window);
+        ahead <= 0 && (recent || config.policy != Policy::Split)
+    }
+}

@@ -357,7 +357,12 @@ impl Open {
             self.sender.acked = self.sender.acked.max(self.receiver.acked);
             let own = self.acknowledge(config);
             let flags = Flags(s.flags.0 | Flags::ACK.0);
-            let (ack, window, options) = (own.ack, own.window, own.options);
+            let (ack, window) = (own.ack, own.window);
+            // Data go on no longer than they came: their segments fill the path's packets.
+            let stamped = s.options.timestamps.is_some();
+            let timestamps = own.options.timestamps.filter(|_| stamped);
+            let brief = Options { timestamps, ..Options::default() };
+            let options = if s.payload_bytes > 0 { brief } else { own.options };
             out.push_back(Output::ToSender(Segment { flags, ack, window, options, ..*s }));
             return false;
         }

@@ -32,3 +32,21 @@ fn what_an_acknowledgement_carries_fits_a_header() {
     assert_eq!(out.iter().map(|s| s.options).collect::<Vec<_>>(), [usual]);
     assert!(usual.to_bytes().len() <= ropewalk_packet::MAX_OPTIONS_BYTES);
 }
+
+/// Where a segment fills the path's packets, nothing passes beside it.
+#[test]
+fn data_of_the_receiver_go_on_no_longer_than_they_came() {
+    let timestamps = Some(Timestamps { value: 100, echo: 50 });
+    let mut w = Wire::opened(Policy::Split, Options { timestamps, ..syn_options() }, 1000);
+    let stamped = |s: Segment| Segment { options: Options { timestamps, ..s.options }, ..s };
+    let told = to_sender(&w.sender(stamped(data(11, 10))));
+    assert_eq!(told[0].options.sack.as_slice().len(), 1, "a gap, told by a block");
+    let full = stamped(Segment { payload_bytes: 1448, ..ack(1, 1000) });
+    let plain = Segment { seq: R_ISN + 1449, payload_bytes: 1460, ..ack(1, 1000) };
+    for s in [full, plain] {
+        let out = to_sender(&w.receiver(s));
+        assert_eq!(out.iter().map(Segment::ip_bytes).collect::<Vec<_>>(), [1500]);
+    }
+    let fin = stamped(Segment { seq: R_ISN + 2909, flags: Flags::FIN | Flags::ACK, ..ack(1, 1000) });
+    assert_eq!(to_sender(&w.receiver(fin))[0].options.sack.as_slice().len(), 1, "where there is room");
+}

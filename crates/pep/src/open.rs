@@ -153,8 +153,12 @@ impl Open {
                 out.push_back(Output::ToSender(s));
             }
             Input::FromSender(s) if s.flags.has(Flags::RST) => {
+                // Bare: what text it may have (RFC 1122 §4.2.2.12) is not kept here.
+                let flags = Flags(s.flags.0 & (Flags::RST.0 | Flags::ACK.0));
                 let seq = seq::wire(self.agreed.sender_isn, self.receiver.acked);
-                out.push_back(Output::ToReceiver(Segment { seq, ..s }));
+                let (urgent, options, payload_bytes) = (0, Options::default(), 0);
+                let bare = Segment { seq, flags, urgent, options, payload_bytes, ..s };
+                out.push_back(Output::ToReceiver(bare));
                 return Some((Why::ByAnEnd, None));
             }
             Input::FromReceiver(s) if s.flags.has(Flags::RST) => {

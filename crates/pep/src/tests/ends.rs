@@ -50,3 +50,15 @@ fn data_of_the_receiver_go_on_no_longer_than_they_came() {
     let fin = stamped(Segment { seq: R_ISN + 2909, flags: Flags::FIN | Flags::ACK, ..ack(1, 1000) });
     assert_eq!(to_sender(&w.receiver(fin))[0].options.sack.as_slice().len(), 1, "where there is room");
 }
+
+/// A reset may say why in text (RFC 1122 §4.2.2.12), which no driver keeps.
+#[test]
+fn a_reset_with_text_reaches_the_receiver() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    w.sender(data(11, 10));
+    let out = w.sender(Segment { flags: Flags::RST | Flags::PSH | Flags::ACK, ..data(11, 30) });
+    let went: Vec<_> = to_receiver(&out).iter().map(|s| (s.flags, s.seq, s.payload_bytes)).collect();
+    assert_eq!(went, [(Flags::RST | Flags::ACK, S_ISN.wrapping_add(1), 0)], "no 30 bytes are here");
+    assert!(out.contains(&Output::Reset(Why::ByAnEnd)));
+}

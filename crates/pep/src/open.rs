@@ -271,20 +271,24 @@ impl Open {
         if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.oldest) as i32) < 0) {
             return true;
         }
-        if !self.is_plausible(config, s.ack) {
+        if !self.is_plausible(config, at, s.ack) {
             return self.may_challenge(now);
-        }
-        if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0) {
-            self.sender.timestamps = t;
-        }
-        if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
-            (self.sender.ack, self.sender.window) = (s.ack, s.window);
-            let window = u32::from(s.window) << self.agreed.sender_scale;
-            self.sender.max_window = self.sender.max_window.max(window);
-            self.sender.ece = s.flags.has(Flags::ECE);
         }
         let end = at + u64::from(s.payload_bytes);
         let fin = s.flags.has(Flags::FIN);
+        if self.is_of_today(end) {
+            if let Some(t) =
+                stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0)
+            {
+                self.sender.timestamps = t;
+            }
+            if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
+                (self.sender.ack, self.sender.window) = (s.ack, s.window);
+                let window = u32::from(s.window) << self.agreed.sender_scale;
+                self.sender.max_window = self.sender.max_window.max(window);
+                self.sender.ece = s.flags.has(Flags::ECE);
+            }
+        }
         if s.payload_bytes == 0 && !fin {
             let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;

@@ -15,12 +15,18 @@ impl Open {
         due
     }
 
-    /// RFC 5961 §5.2: the sender can have acknowledged this by now. What a holder brings may be of
-    /// any age.
-    pub(super) fn is_plausible(&self, config: &Config, ack: u32) -> bool {
+    /// RFC 9293 §3.10.7.4 and RFC 5961 §5.2: the sender can have said this by now. What a holder
+    /// brings may acknowledge things of any age.
+    pub(super) fn is_plausible(&self, config: &Config, at: u64, ack: u32) -> bool {
         let ahead = ack.wrapping_sub(self.receiver.next_seq) as i32;
         let behind = self.sender.ack.wrapping_sub(ack) as i32;
         let recent = i64::from(behind) <= i64::from(self.sender.max_window);
-        ahead <= 0 && (recent || config.policy != Policy::Split)
+        at <= self.limit(config) && ahead <= 0 && (recent || config.policy != Policy::Split)
+    }
+
+    /// RFC 9293 §3.10.7.4: what ends before the window says nothing of the other direction. A
+    /// keep-alive is one number back.
+    pub(super) fn is_of_today(&self, end: u64) -> bool {
+        end + 1 >= self.receiver.acked
     }
 }

@@ -70,3 +70,20 @@ fn what_a_holder_brings_may_acknowledge_little() {
     let out = w.sender(Segment { ack: R_ISN + 2, ..data(11, 10) });
     assert_eq!(bytes(&out), 0, "but not what was never sent");
 }
+
+/// It goes on at a number that the receiver takes: what that would refuse is not to be mended here.
+#[test]
+fn an_acknowledgement_out_of_the_window_says_nothing() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.receiver(Segment { payload_bytes: 40, ..ack(1, 1000) });
+    w.sender(data(1, 10));
+    w.receiver(Segment { seq: R_ISN + 41, ..ack(11, 1000) });
+    let says = |w: &mut Wire, at| {
+        let out = w.sender(Segment { ack: R_ISN + 21, ..data(at, 0) });
+        to_receiver(&out).iter().any(|s| s.ack == R_ISN + 21)
+    };
+    for at in [9_000_000, 1 << 30, 9] {
+        assert!(!says(&mut w, at), "{at}");
+    }
+    assert!(says(&mut w, 11), "null case");
+}

@@ -327,6 +327,11 @@ impl Open {
             out.push_back(Output::ToSender(*s));
             return false;
         }
+        // The sender judges it, and challenges the receiver itself.
+        if !self.is_near(s.seq) {
+            out.push_back(Output::ToSender(*s));
+            return false;
+        }
         let ack = seq::offset(isn, self.receiver.acked, s.ack).filter(|_| s.flags.has(Flags::ACK));
         // An acknowledgement of what was never sent releases nothing.
         let ack = ack.filter(|a| *a <= self.onward.sent_until);

@@ -29,4 +29,11 @@ impl Open {
     pub(super) fn is_of_today(&self, end: u64) -> bool {
         end + 1 >= self.receiver.acked
     }
+
+    /// RFC 9293 §3.10.7.4: the receiver can have sent this number by now, and not long ago. Twice
+    /// the window, since what is repeated may have crossed its acknowledgement.
+    pub(super) fn is_near(&self, number: u32) -> bool {
+        let apart = (number.wrapping_sub(self.sender.ack) as i32).unsigned_abs();
+        u64::from(apart) <= 2 * u64::from(self.sender.max_window) + 1
+    }
 }

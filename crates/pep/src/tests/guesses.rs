@@ -87,3 +87,18 @@ fn an_acknowledgement_out_of_the_window_says_nothing() {
     }
     assert!(says(&mut w, 11), "null case");
 }
+
+/// Where the receiver's segments come from the network, and not by another proxy (`Duplex`).
+#[test]
+fn a_guess_in_the_receivers_name_moves_nothing() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    w.sender(data(11, 10));
+    for apart in [1_000_000, 1 << 30, 1 << 31, 3 << 30] {
+        let guess = Segment { seq: (R_ISN + 1).wrapping_add(apart), ..ack(11, 1000) };
+        assert_eq!(w.receiver(guess), [Output::ToSender(guess)], "the sender judges it");
+    }
+    let out = to_sender(&w.sender(data(21, 10)));
+    assert_eq!(out.iter().map(|s| s.seq).collect::<Vec<_>>(), [R_ISN + 1], "answered where it waits");
+    assert!(w.receiver(ack(11, 1000)).contains(&Output::Release { range: 1..11 }), "null case");
+}

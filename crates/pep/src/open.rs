@@ -290,6 +290,7 @@ impl Open {
             }
         }
         if s.payload_bytes == 0 && !fin {
+            self.go_on_by(at, stamp);
             let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;
             // An acknowledgement of the other direction goes on with its blocks and echoes. What is

@@ -2,8 +2,10 @@
 //! the connection and guesses its numbers (RFC 5961).
 
 use super::Open;
+use crate::stamps::newer;
 use crate::{Config, Policy, Time};
 use core::time::Duration;
+use ropewalk_packet::Timestamps;
 
 /// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
 const CHALLENGES_APART: Duration = Duration::from_millis(500);
@@ -35,5 +37,16 @@ impl Open {
     pub(super) fn is_near(&self, number: u32) -> bool {
         let apart = (number.wrapping_sub(self.sender.ack) as i32).unsigned_abs();
         u64::from(apart) <= 2 * u64::from(self.sender.max_window) + 1
+    }
+
+    /// RFC 7323 §4.3: who sends no data goes on by its acknowledgements. Else they are of another
+    /// time after half a round of its clock: 25 days, or 36 minutes by microseconds.
+    pub(super) fn go_on_by(&mut self, at: u64, stamp: Option<Timestamps>) {
+        let real = self.receiver.acked;
+        let has_all = self.sender.newest_end <= real && at <= real && self.is_of_today(at);
+        if let Some(t) = stamp.filter(|_| has_all) {
+            self.sender.oldest = newer(self.sender.oldest, t.value);
+            self.sender.recent = newer(self.sender.recent, t.value);
+        }
     }
 }

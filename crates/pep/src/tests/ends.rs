@@ -62,3 +62,20 @@ fn a_reset_with_text_reaches_the_receiver() {
     assert_eq!(went, [(Flags::RST | Flags::ACK, S_ISN.wrapping_add(1), 0)], "no 30 bytes are here");
     assert!(out.contains(&Output::Reset(Why::ByAnEnd)));
 }
+
+/// A download, or an hour of keep-alives: the end that sends nothing is not of another time.
+#[test]
+fn who_only_acknowledges_is_heard_for_ever() {
+    let stamps = |value| Some(Timestamps { value, echo: 50 });
+    let mut w = Wire::opened(Policy::Split, Options { timestamps: stamps(100), ..syn_options() }, 1000);
+    let stamped = |s: Segment, t| Segment { options: Options { timestamps: stamps(t), ..s.options }, ..s };
+    let quarter = |i: u32| 105u32.wrapping_add(i << 30);
+    w.sender(stamped(data(1, 10), quarter(0)));
+    w.receiver(ack(11, 1000));
+    for (i, at) in [(1, 11), (2, 11), (3, 11), (4, 11), (5, 10), (6, 10), (7, 10)] {
+        let out = w.sender(stamped(data(at, 0), quarter(i)));
+        assert_eq!(to_receiver(&out).len(), 1, "{i}: an acknowledgement, or a keep-alive as a probe");
+    }
+    assert!(to_receiver(&w.sender(stamped(data(11, 10), quarter(6)))).is_empty(), "PAWS still holds");
+    assert_eq!(lengths(&w.sender(stamped(data(11, 10), quarter(7)))), [(11, 10)]);
+}

@@ -155,9 +155,11 @@ impl Duplex {
                     self.out = [Effect::Bypass(why)].into();
                     return false;
                 }
+                // The same reset may end the other direction, too.
                 Output::Reset(why) => {
-                    self.over = self.over.or(Some(sender));
-                    self.out.push_back(Effect::Reset(why));
+                    if *self.over.get_or_insert(sender) == sender {
+                        self.out.push_back(Effect::Reset(why));
+                    }
                 }
                 Output::Fetch { .. } => {}
             }

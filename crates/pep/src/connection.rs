@@ -47,7 +47,7 @@ impl Pep {
     }
 
     /// Bytes that this connection would lose if it were forgotten now: those that the sender saw
-    /// acknowledged and the receiver does not have, and those that wait here. None with
+    /// acknowledged and the receiver does not have, and those that wait here in order. None with
     /// [`Policy::Snoop`], which acknowledges nothing.
     pub fn holds(&self) -> u64 {
         if let Phase::Open(open) = &self.phase { open.holds() } else { 0 }

@@ -486,7 +486,7 @@ impl Open {
         let before = out.len();
         // What lies beyond a gap waits here. At the receiver it would fill a window of one segment
         // and be acknowledged by nobody, and then what fills the gap could not go.
-        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        let here = self.onward.here(self.receiver.acked);
         while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(here), now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
@@ -545,7 +545,7 @@ impl Open {
         let promised = self.sender.acked;
         let found = self.custody.safe_until(self.receiver.acked, &self.onward.have, 1);
         self.orphaned = if found < promised { self.orphaned.or(Some(now)) } else { None };
-        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        let here = self.onward.here(self.receiver.acked);
         self.missing = match self.missing {
             _ if here >= promised => None,
             Some((at, since)) if at == here => Some((at, since)),
@@ -561,8 +561,9 @@ impl Open {
     }
 
     /// Bytes that the sender saw acknowledged and the receiver does not have, or that wait for it.
+    /// What lies beyond a gap is the sender's still, selected or not (RFC 2018 §8).
     pub(crate) fn holds(&self) -> u64 {
-        let promised = self.sender.acked.max(self.onward.until());
+        let promised = self.sender.acked.max(self.onward.here(self.receiver.acked));
         promised - self.receiver.acked.min(promised)
     }
 

@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn a_syn_in_an_open_connection_moves_no_byte() {
         let mut stream = opened(ONE);
-        put(&mut stream, &data(1001, 1000));
+        put(&mut stream, &data(1, 1000));
         let syn = Segment { flags: Flags::SYN, seq: ISN.wrapping_add(777), ack: 0, ..data(0, 0) };
         put(&mut stream, &syn);
         assert_eq!(stream.offset(ISN.wrapping_add(1001)), Some(1001));

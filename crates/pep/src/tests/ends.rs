@@ -79,3 +79,16 @@ fn who_only_acknowledges_is_heard_for_ever() {
     assert!(to_receiver(&w.sender(stamped(data(11, 10), quarter(6)))).is_empty(), "PAWS still holds");
     assert_eq!(lengths(&w.sender(stamped(data(11, 10), quarter(7)))), [(11, 10)]);
 }
+
+/// The sender is gone, and what it sent last was lost in part.
+#[test]
+fn what_lies_beyond_a_gap_is_no_promise() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    w.receiver(ack(11, 1000));
+    w.sender(data(21, 10));
+    assert_eq!(w.pep.holds(), 0);
+    assert_eq!(to_receiver(&w.run(Time::from_secs(60))), [], "the receiver cannot help");
+    assert_eq!(lengths(&w.sender(data(11, 10))), [(11, 10), (21, 10)], "null case");
+    assert_eq!((w.pep.holds(), to_receiver(&w.run(Time::from_secs(62))).is_empty()), (20, false));
+}

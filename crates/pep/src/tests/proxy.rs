@@ -146,6 +146,20 @@ fn one_that_holds_bytes_is_not_forgotten() {
     assert_eq!(b.proxy.counts().reset.get(&Why::ReceiverSilent), Some(&1));
 }
 
+#[test]
+fn one_whose_sender_is_gone_before_a_gap_is_forgotten() {
+    let mut b = Box::opened(Policy::Split);
+    b.put(0, End::A, data(11, 10));
+    for _ in 0..400 {
+        b.now += Duration::from_secs(1);
+        b.proxy.on_timer(b.now);
+        // The receiver answers whatever it is asked.
+        let asked = b.out().iter().filter(|(to, _)| *to == End::B).count();
+        (0..asked).for_each(|_| drop(b.put(0, End::B, theirs(1, 0))));
+    }
+    assert_eq!(b.proxy.holds(), (0, 0));
+}
+
 /// One whose receiver has answered nothing for long.
 fn given_up(limit: usize) -> Box {
     let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), limit), ..Box::opened(Policy::Split) };

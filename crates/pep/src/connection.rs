@@ -33,6 +33,8 @@ enum Phase {
 pub struct Pep {
     config: Config,
     phase: Phase,
+    /// Nobody listens there.
+    refused: bool,
     out: VecDeque<Output>,
 }
 
@@ -43,7 +45,7 @@ impl Pep {
             Policy::Snoop => Phase::Snoop(Box::default()),
             _ => Phase::Opening(None),
         };
-        Pep { config, phase, out: VecDeque::new() }
+        Pep { config, phase, refused: false, out: VecDeque::new() }
     }
 
     /// Bytes that this connection would lose if it were forgotten now: those that the sender saw
@@ -51,6 +53,16 @@ impl Pep {
     /// [`Policy::Snoop`], which acknowledges nothing.
     pub fn holds(&self) -> u64 {
         if let Phase::Open(open) = &self.phase { open.holds() } else { 0 }
+    }
+
+    /// The receiver has all that the sender sent, its FIN too, or has refused the connection.
+    pub fn is_finished(&self) -> bool {
+        match &self.phase {
+            Phase::Opening(_) => self.refused,
+            Phase::Open(open) => open.is_finished(),
+            Phase::Snoop(snoop) => snoop.is_finished(),
+            Phase::Bypassed | Phase::Dead(..) => false,
+        }
     }
 
     /// Resets both ends: whoever kept the bytes goes away. Does nothing to a connection that is not
@@ -121,10 +133,13 @@ impl Pep {
             Input::FromReceiver(s) => (s, false, Output::ToSender(*s)),
             _ => return,
         };
+        let asked = syn.filter(|(_, asker)| *asker != by_sender);
         if segment.flags.has(Flags::RST) {
+            self.refused |= asked.is_some_and(|(asked, _)| is_answer(segment, &asked));
             self.out.push_back(out);
             return;
         }
+        self.refused = false;
         if let Some(why) = bypass(segment) {
             (self.phase, self.out) = (Phase::Bypassed, [Output::Bypass(why)].into());
             return;

@@ -101,6 +101,8 @@ pub(crate) struct Onward {
     most: Option<(u64, Time)>,
     /// For how long they will do so the next time.
     short_for: Duration,
+    /// The FIN was acknowledged, and all before it.
+    pub(crate) finished: bool,
 }
 
 impl Onward {
@@ -122,6 +124,7 @@ impl Onward {
             mss,
             most: None,
             short_for: SHORT.0,
+            finished: false,
         }
     }
 
@@ -217,6 +220,7 @@ impl Onward {
             }
         }
         let before = self.pieces.len();
+        self.finished |= self.pieces.iter().any(|p| p.range.end <= ack && p.flags.has(Flags::FIN));
         self.pieces.retain(|p| p.range.end > ack);
         // What arrives behind the first piece is no sign that the first one passes.
         if self.pieces.len() < before {

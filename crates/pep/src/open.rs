@@ -530,6 +530,10 @@ impl Open {
         promised - self.receiver.acked.min(promised)
     }
 
+    pub(crate) fn is_finished(&self) -> bool {
+        self.onward.finished
+    }
+
     pub(crate) fn kept(&self) -> &Ranges {
         &self.onward.have
     }

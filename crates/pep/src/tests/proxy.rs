@@ -212,6 +212,35 @@ fn what_is_over_makes_room() {
 }
 
 #[test]
+fn one_that_both_ends_have_closed_makes_room() {
+    for policy in [Policy::Split, Policy::Snoop] {
+        let mut b = Box { proxy: Proxy::new(Config::new(policy), 1), ..Box::opened(policy) };
+        let (syn, answer) = handshake();
+        let fin = |s: Segment| Segment { flags: Flags::FIN | Flags::ACK, ..s };
+        let last = Segment { ack: S_ISN.wrapping_add(2), ..fin(theirs(1, 0)) };
+        for (from, s) in [(End::A, syn), (End::B, answer), (End::A, fin(data(1, 0))), (End::B, last)] {
+            b.put(0, from, s);
+            assert_eq!(b.put(1, End::A, syn), None, "null case: an end may miss the other's FIN");
+        }
+        b.put(0, End::A, Segment { ack: R_ISN + 2, ..data(2, 0) });
+        assert!(b.put(1, End::A, syn).is_some(), "{policy:?}");
+        assert!(!b.proxy.is_taken(0));
+    }
+}
+
+#[test]
+fn one_that_was_refused_makes_room() {
+    let mut b = Box::new(Policy::Split, 1);
+    let (syn, _) = handshake();
+    b.put(0, End::A, syn);
+    let refusal = Segment { flags: Flags::RST | Flags::ACK, seq: 0, ..ack(1, 0) };
+    b.put(0, End::B, Segment { ack: refusal.ack.wrapping_add(5), ..refusal });
+    assert_eq!(b.put(1, End::A, syn), None, "null case: a guess");
+    b.put(0, End::B, refusal);
+    assert!(b.put(1, End::A, syn).is_some());
+}
+
+#[test]
 fn what_is_over_for_longest_makes_room_first() {
     let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), 2), ..Box::opened(Policy::Split) };
     let (syn, answer) = handshake();

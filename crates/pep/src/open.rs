@@ -139,7 +139,7 @@ impl Open {
         now: Time,
         out: &mut VecDeque<Output>,
     ) -> Ended {
-        let (before, before_ack) = (self.sender.acked, self.sender.ack);
+        let (before, said) = (self.sender.acked, (self.sender.ack, self.sender.window));
         let mut answer = false;
         let carried = matches!(&input, Input::FromSender(s) if s.payload_bytes > 0);
         match input {
@@ -202,8 +202,8 @@ impl Open {
         }
         self.fetch(config, now, out);
         let sent = self.send(now, out);
-        // Data that wait here carried an acknowledgement of the other direction.
-        if carried && !sent && self.sender.ack != before_ack {
+        // Data that wait here carried an acknowledgement of the other direction, or its window.
+        if carried && !sent && said != (self.sender.ack, self.sender.window) {
             out.push_back(Output::ToReceiver(self.bare()));
         }
         self.verdict(config, now).map(|why| {

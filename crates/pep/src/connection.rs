@@ -11,6 +11,11 @@ use std::collections::VecDeque;
 /// How often both ends are reset again, a second apart: an RST can be lost.
 const RESETS: u8 = 2;
 
+/// Whether a segment is about this very SYN.
+fn is_answer(segment: &Segment, syn: &Segment) -> bool {
+    segment.flags.has(Flags::ACK) && segment.ack == syn.seq.wrapping_add(1)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The SYN of the end that opens, and whether that is the sender.
@@ -28,6 +33,8 @@ enum Phase {
 pub struct Pep {
     config: Config,
     phase: Phase,
+    /// Nobody listens there.
+    refused: bool,
     out: VecDeque<Output>,
 }
 
@@ -38,14 +45,24 @@ impl Pep {
             Policy::Snoop => Phase::Snoop(Box::default()),
             _ => Phase::Opening(None),
         };
-        Pep { config, phase, out: VecDeque::new() }
+        Pep { config, phase, refused: false, out: VecDeque::new() }
     }
 
     /// Bytes that this connection would lose if it were forgotten now: those that the sender saw
-    /// acknowledged and the receiver does not have, and those that wait here. None with
+    /// acknowledged and the receiver does not have, and those that wait here in order. None with
     /// [`Policy::Snoop`], which acknowledges nothing.
     pub fn holds(&self) -> u64 {
         if let Phase::Open(open) = &self.phase { open.holds() } else { 0 }
+    }
+
+    /// The receiver has all that the sender sent, its FIN too, or has refused the connection.
+    pub fn is_finished(&self) -> bool {
+        match &self.phase {
+            Phase::Opening(_) => self.refused,
+            Phase::Open(open) => open.is_finished(),
+            Phase::Snoop(snoop) => snoop.is_finished(),
+            Phase::Bypassed | Phase::Dead(..) => false,
+        }
     }
 
     /// Resets both ends: whoever kept the bytes goes away. Does nothing to a connection that is not
@@ -116,16 +133,21 @@ impl Pep {
             Input::FromReceiver(s) => (s, false, Output::ToSender(*s)),
             _ => return,
         };
+        let asked = syn.filter(|(_, asker)| *asker != by_sender);
         if segment.flags.has(Flags::RST) {
+            self.refused |= asked.is_some_and(|(asked, _)| is_answer(segment, &asked));
             self.out.push_back(out);
             return;
         }
+        self.refused = false;
         if let Some(why) = bypass(segment) {
             (self.phase, self.out) = (Phase::Bypassed, [Output::Bypass(why)].into());
             return;
         }
         let answers = segment.flags.has(Flags::ACK);
         match *syn {
+            // An answer to another SYN is for the asker to reset (RFC 9293 §3.10.7.3).
+            Some((asked, asker)) if answers && asker != by_sender && !is_answer(segment, &asked) => {}
             Some((asked, asker)) if answers && asker != by_sender => {
                 let (ours, theirs) = if by_sender { (segment, &asked) } else { (&asked, segment) };
                 self.phase = Phase::Open(Box::new(Open::new(ours, theirs)));

@@ -118,6 +118,11 @@ impl Duplex {
         if self.over.is_some() { 0 } else { self.peps.iter().map(Pep::holds).sum() }
     }
 
+    /// Both ends have closed it and know so, or it was refused: nothing more comes.
+    pub fn is_finished(&self) -> bool {
+        self.peps.iter().all(Pep::is_finished)
+    }
+
     /// The sequence number of offset 0 of what `sender` sends, once it is known.
     pub fn sender_isn(&self, sender: End) -> Option<u32> {
         self.peps[usize::from(sender == End::B)].sender_isn()
@@ -155,9 +160,11 @@ impl Duplex {
                     self.out = [Effect::Bypass(why)].into();
                     return false;
                 }
+                // The same reset may end the other direction, too.
                 Output::Reset(why) => {
-                    self.over = self.over.or(Some(sender));
-                    self.out.push_back(Effect::Reset(why));
+                    if *self.over.get_or_insert(sender) == sender {
+                        self.out.push_back(Effect::Reset(why));
+                    }
                 }
                 Output::Fetch { .. } => {}
             }

@@ -17,6 +17,8 @@
 //! | `opening` | what the handshake says; which connections are left alone |
 //! | `connection` | the phases of a connection |
 //! | `open` | segments of both ends, and the acknowledgements between |
+//! | `open/fetch` | which holder is asked for what |
+//! | `open/guesses` | what an end can have said by now |
 //! | `custody` | who holds which bytes, and how far that allows an acknowledgement |
 //! | `onward` | what goes to the receiver, and what is sent again (RFC 8985) |
 //! | `stamps` | which timestamp an acknowledgement echoes |

@@ -101,6 +101,8 @@ pub(crate) struct Onward {
     most: Option<(u64, Time)>,
     /// For how long they will do so the next time.
     short_for: Duration,
+    /// The FIN was acknowledged, and all before it.
+    pub(crate) finished: bool,
 }
 
 impl Onward {
@@ -122,6 +124,7 @@ impl Onward {
             mss,
             most: None,
             short_for: SHORT.0,
+            finished: false,
         }
     }
 
@@ -151,9 +154,15 @@ impl Onward {
         new
     }
 
-    /// One past the last byte that is here.
-    pub(crate) fn until(&self) -> u64 {
-        self.pieces.last().map_or(0, |p| p.range.end)
+    /// Up to where all bytes from `acked` on are here, released or not.
+    pub(crate) fn here(&self, acked: u64) -> u64 {
+        self.have.end_from(acked).unwrap_or(acked)
+    }
+
+    /// The next piece in order is here. What lies beyond a gap is the sender's to fill, whatever the
+    /// receiver says.
+    fn has_next(&self) -> bool {
+        self.pieces.first().is_some_and(|p| self.have.end_from(0).is_some_and(|end| p.range.start < end))
     }
 
     fn flight(&self) -> u64 {
@@ -211,6 +220,7 @@ impl Onward {
             }
         }
         let before = self.pieces.len();
+        self.finished |= self.pieces.iter().any(|p| p.range.end <= ack && p.flags.has(Flags::FIN));
         self.pieces.retain(|p| p.range.end > ack);
         // What arrives behind the first piece is no sign that the first one passes.
         if self.pieces.len() < before {
@@ -274,7 +284,7 @@ impl Onward {
         let late = before.filter(|p| Some(*p) < self.arrived).map(|(sent, _)| sent).min();
         let late =
             late.map(|sent| (sent + self.rtt.unwrap_or(RTO_FIRST) + self.reordering(), "a late piece"));
-        let rto = (!self.pieces.is_empty()).then(|| (self.timer_from + self.rto(), "the receiver's silence"));
+        let rto = self.has_next().then(|| (self.timer_from + self.rto(), "the receiver's silence"));
         late.into_iter().chain(rto).min()
     }
 
@@ -282,7 +292,7 @@ impl Onward {
     /// window or its answer.
     pub(crate) fn on_timer(&mut self, now: Time) -> bool {
         self.detect(now);
-        if self.pieces.is_empty() || now < self.timer_from + self.rto() {
+        if !self.has_next() || now < self.timer_from + self.rto() {
             return false;
         }
         self.timeouts += 1;

@@ -1,20 +1,20 @@
 //! An open connection: segments of both ends, and the acknowledgements between them.
 
+mod fetch;
+mod guesses;
+
 use crate::custody::Custody;
 use crate::onward::{Onward, Piece};
 use crate::opening::{Agreed, agree};
 use crate::stamps::{Stamps, newer};
 use crate::{Config, Holder, Input, MAX_RANGES, Output, Policy, Ranges, Time, Why};
 use core::ops::Range;
-use core::time::Duration;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, Timestamps, seq};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 
 /// Control bits that go on with their bytes.
 const PASSED: Flags = Flags(Flags::FIN.0 | Flags::PSH.0 | Flags::URG.0 | Flags::CWR.0);
-/// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
-const CHALLENGES_APART: Duration = Duration::from_millis(500);
 
 /// What is known of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -139,7 +139,7 @@ impl Open {
         now: Time,
         out: &mut VecDeque<Output>,
     ) -> Ended {
-        let (before, before_ack) = (self.sender.acked, self.sender.ack);
+        let (before, said) = (self.sender.acked, (self.sender.ack, self.sender.window));
         let mut answer = false;
         let carried = matches!(&input, Input::FromSender(s) if s.payload_bytes > 0);
         match input {
@@ -154,8 +154,12 @@ impl Open {
                 out.push_back(Output::ToSender(s));
             }
             Input::FromSender(s) if s.flags.has(Flags::RST) => {
+                // Bare: what text it may have (RFC 1122 §4.2.2.12) is not kept here.
+                let flags = Flags(s.flags.0 & (Flags::RST.0 | Flags::ACK.0));
                 let seq = seq::wire(self.agreed.sender_isn, self.receiver.acked);
-                out.push_back(Output::ToReceiver(Segment { seq, ..s }));
+                let (urgent, options, payload_bytes) = (0, Options::default(), 0);
+                let bare = Segment { seq, flags, urgent, options, payload_bytes, ..s };
+                out.push_back(Output::ToReceiver(bare));
                 return Some((Why::ByAnEnd, None));
             }
             Input::FromReceiver(s) if s.flags.has(Flags::RST) => {
@@ -198,8 +202,8 @@ impl Open {
         }
         self.fetch(config, now, out);
         let sent = self.send(now, out);
-        // Data that wait here carried an acknowledgement of the other direction.
-        if carried && !sent && self.sender.ack != before_ack {
+        // Data that wait here carried an acknowledgement of the other direction, or its window.
+        if carried && !sent && said != (self.sender.ack, self.sender.window) {
             out.push_back(Output::ToReceiver(self.bare()));
         }
         self.verdict(config, now).map(|why| {
@@ -245,21 +249,6 @@ impl Open {
         }
     }
 
-    fn may_challenge(&mut self, now: Time) -> bool {
-        let due = self.challenged.is_none_or(|at| now >= at + CHALLENGES_APART);
-        self.challenged = if due { Some(now) } else { self.challenged };
-        due
-    }
-
-    /// RFC 5961 §5.2: the sender can have acknowledged this by now. What a holder brings may be of
-    /// any age.
-    fn is_plausible(&self, config: &Config, ack: u32) -> bool {
-        let ahead = ack.wrapping_sub(self.receiver.next_seq) as i32;
-        let behind = self.sender.ack.wrapping_sub(ack) as i32;
-        let recent = i64::from(behind) <= i64::from(self.sender.max_window);
-        ahead <= 0 && (recent || config.policy != Policy::Split)
-    }
-
     /// True if the sender is to be answered now.
     fn on_sender(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
         let Some(at) = self.at(s) else {
@@ -283,25 +272,33 @@ impl Open {
         if stamp.is_some_and(|t| (t.value.wrapping_sub(self.sender.oldest) as i32) < 0) {
             return true;
         }
-        if !self.is_plausible(config, s.ack) {
+        if !self.is_plausible(config, at, s.ack) {
             return self.may_challenge(now);
-        }
-        if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0) {
-            self.sender.timestamps = t;
-        }
-        if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
-            (self.sender.ack, self.sender.window) = (s.ack, s.window);
-            let window = u32::from(s.window) << self.agreed.sender_scale;
-            self.sender.max_window = self.sender.max_window.max(window);
-            self.sender.ece = s.flags.has(Flags::ECE);
         }
         let end = at + u64::from(s.payload_bytes);
         let fin = s.flags.has(Flags::FIN);
+        if self.is_of_today(end) {
+            if let Some(t) =
+                stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0)
+            {
+                self.sender.timestamps = t;
+            }
+            if s.ack.wrapping_sub(self.sender.ack) as i32 >= 0 {
+                (self.sender.ack, self.sender.window) = (s.ack, s.window);
+                let window = u32::from(s.window) << self.agreed.sender_scale;
+                self.sender.max_window = self.sender.max_window.max(window);
+                self.sender.ece = s.flags.has(Flags::ECE);
+            }
+        }
         if s.payload_bytes == 0 && !fin {
+            self.go_on_by(at, stamp);
             let keep_alive = at < self.sender.acked;
             self.receiver.probed |= keep_alive;
-            // An acknowledgement of the other direction goes on with its blocks and echoes.
-            let passed = Segment { seq: self.bare().seq, ..*s };
+            // An acknowledgement of the other direction goes on with its blocks and echoes. What is
+            // for SYNs says nothing here, and all together may be longer as it is written anew.
+            let (mss, window_scale, sack_permitted, mptcp) = (None, None, false, None);
+            let options = Options { mss, window_scale, sack_permitted, mptcp, ..s.options };
+            let passed = Segment { seq: self.bare().seq, options, ..*s };
             out.push_back(Output::ToReceiver(if keep_alive { self.probe() } else { passed }));
             return false;
         }
@@ -329,6 +326,11 @@ impl Open {
     fn on_receiver(&mut self, config: &Config, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> bool {
         let isn = self.agreed.sender_isn;
         if s.flags.has(Flags::SYN) {
+            out.push_back(Output::ToSender(*s));
+            return false;
+        }
+        // The sender judges it, and challenges the receiver itself.
+        if !self.is_near(s.seq) {
             out.push_back(Output::ToSender(*s));
             return false;
         }
@@ -370,7 +372,12 @@ impl Open {
             self.sender.acked = self.sender.acked.max(self.receiver.acked);
             let own = self.acknowledge(config);
             let flags = Flags(s.flags.0 | Flags::ACK.0);
-            let (ack, window, options) = (own.ack, own.window, own.options);
+            let (ack, window) = (own.ack, own.window);
+            // Data go on no longer than they came: their segments fill the path's packets.
+            let stamped = s.options.timestamps.is_some();
+            let timestamps = own.options.timestamps.filter(|_| stamped);
+            let brief = Options { timestamps, ..Options::default() };
+            let options = if s.payload_bytes > 0 { brief } else { own.options };
             out.push_back(Output::ToSender(Segment { flags, ack, window, options, ..*s }));
             return false;
         }
@@ -480,7 +487,7 @@ impl Open {
         let before = out.len();
         // What lies beyond a gap waits here. At the receiver it would fill a window of one segment
         // and be acknowledged by nobody, and then what fills the gap could not go.
-        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        let here = self.onward.here(self.receiver.acked);
         while let Some((piece, again)) = self.onward.next(self.receiver.edge.min(here), now) {
             let fin = piece.flags.has(Flags::FIN);
             out.push_back(Output::ToReceiver(Segment {
@@ -496,50 +503,12 @@ impl Open {
         out.len() > before
     }
 
-    /// Asks for each range that is held and not here: the first reporter, then another.
-    fn fetch(&mut self, config: &Config, now: Time, out: &mut VecDeque<Output>) {
-        let mut at = self.receiver.acked;
-        while config.fetches && !self.custody.is_empty() && at < self.sender.newest_end {
-            if let Some(end) = self.onward.have.end_from(at) {
-                at = end;
-                continue;
-            }
-            let asked = self.asked.iter().position(|k| k.from <= at && at < k.until);
-            if let Some(k) = asked.map(|i| &self.asked[i]).filter(|k| now < k.at + config.fetch_timeout) {
-                at = k.until;
-                continue;
-            }
-            let before = asked.map(|i| self.asked.remove(i).holder);
-            let Some((holder, end)) = self.custody.holder_of(at, before) else {
-                at += 1;
-                at = self.next_known(at);
-                continue;
-            };
-            let next = self.onward.have.iter().map(|r| r.start).find(|s| *s > at).unwrap_or(u64::MAX);
-            let busy = self.asked.iter().map(|k| k.from).filter(|f| *f > at).min().unwrap_or(u64::MAX);
-            let until = end.min(next).min(busy);
-            if self.asked.len() >= crate::MAX_RANGES {
-                return;
-            }
-            self.asked.push(Asked { from: at, until, holder, at: now });
-            out.push_back(Output::Fetch { range: at..until, holder });
-            at = until;
-        }
-        let have = &self.onward.have;
-        self.asked.retain(|k| have.end_from(k.from).is_none_or(|end| end < k.until));
-    }
-
-    fn next_known(&self, at: u64) -> u64 {
-        let copy = self.onward.have.iter().map(|r| r.start);
-        copy.chain(self.custody.starts()).filter(|s| *s >= at).min().unwrap_or(u64::MAX)
-    }
-
     /// Whether a promise can no longer be kept.
     fn verdict(&mut self, config: &Config, now: Time) -> Option<Why> {
         let promised = self.sender.acked;
         let found = self.custody.safe_until(self.receiver.acked, &self.onward.have, 1);
         self.orphaned = if found < promised { self.orphaned.or(Some(now)) } else { None };
-        let here = self.onward.have.end_from(self.receiver.acked).unwrap_or(self.receiver.acked);
+        let here = self.onward.here(self.receiver.acked);
         self.missing = match self.missing {
             _ if here >= promised => None,
             Some((at, since)) if at == here => Some((at, since)),
@@ -555,9 +524,14 @@ impl Open {
     }
 
     /// Bytes that the sender saw acknowledged and the receiver does not have, or that wait for it.
+    /// What lies beyond a gap is the sender's still, selected or not (RFC 2018 §8).
     pub(crate) fn holds(&self) -> u64 {
-        let promised = self.sender.acked.max(self.onward.until());
+        let promised = self.sender.acked.max(self.onward.here(self.receiver.acked));
         promised - self.receiver.acked.min(promised)
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.onward.finished
     }
 
     pub(crate) fn kept(&self) -> &Ranges {

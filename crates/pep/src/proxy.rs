@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A connection of which nothing is held may be forgotten after this silence. Later packets of it
 /// pass as they came.
 const IDLE: Duration = Duration::from_secs(300);
-/// A connection that an end has reset is remembered as long as the other may still speak. Of one
-/// that was reset from here both ends may have missed it, and are told again for as long as
-/// [`IDLE`].
+/// A connection that its ends have closed, or one has reset, is remembered as long as the other may
+/// still speak. Of one that was reset from here both ends may have missed it, and are told again for
+/// as long as [`IDLE`].
 const GONE: Duration = Duration::from_secs(10);
 
 /// What a driver is to do, by connection.
@@ -250,6 +250,10 @@ impl<K: Copy + Ord> Proxy<K> {
             self.out.push_back(Event::Effect(key, effect));
         }
         self.counts.absorbed += u64::from(!went);
+        if entry.over.is_none() && entry.connection.is_finished() {
+            entry.over = Some((now, GONE));
+            self.over.insert((now, key));
+        }
         let due = entry.connection.next_timeout();
         if due != entry.due {
             entry.due.map(|at| self.due.remove(&(at, key)));

@@ -54,6 +54,9 @@ pub(crate) struct Snoop {
     /// One past the highest offset that passed.
     sent_until: u64,
     acked: u64,
+    /// One past the FIN.
+    fin: Option<u64>,
+    reset: bool,
     passed: Option<Passed>,
     /// The receiver sends SACK blocks.
     selects: bool,
@@ -67,6 +70,11 @@ pub(crate) struct Snoop {
 impl Snoop {
     pub(crate) fn isn(&self) -> Option<u32> {
         self.isn
+    }
+
+    /// Its FIN was acknowledged, or an end has reset it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.reset || self.fin.is_some_and(|fin| self.acked >= fin)
     }
 
     pub(crate) fn handle(&mut self, config: &Config, input: &Input, now: Time, out: &mut VecDeque<Output>) {
@@ -94,6 +102,7 @@ impl Snoop {
             self.forget(out);
             self.isn = s.flags.has(Flags::SYN).then_some(s.seq);
             (self.acked, self.sent_until) = (1, 1);
+            (self.fin, self.reset) = (None, s.flags.has(Flags::RST));
             return;
         }
         if s.sequence_bytes() == 0 {
@@ -116,6 +125,7 @@ impl Snoop {
             self.progress_at = now;
         }
         self.sent_until = range.end;
+        self.fin = s.flags.has(Flags::FIN).then_some(range.end).or(self.fin);
         let takes = u64::from(s.payload_bytes) + OVERHEAD;
         if self.bytes + takes <= config.memory_bytes && self.copies.len() < 4 * MAX_RANGES {
             self.bytes += takes;
@@ -129,6 +139,7 @@ impl Snoop {
         let isn = self.isn.filter(|_| s.flags.has(Flags::ACK) && !s.flags.has(Flags::SYN));
         if s.flags.has(Flags::RST) {
             self.forget(out);
+            self.reset = true;
         }
         let ack = isn.and_then(|isn| seq::offset(isn, self.acked, s.ack));
         let Some(ack) = ack.filter(|a| self.acked <= *a && *a <= self.sent_until) else {

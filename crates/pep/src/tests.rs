@@ -1,5 +1,6 @@
 //! Conformance, by packets.
 
+mod ends;
 mod guesses;
 mod proxy;
 mod snoop;
@@ -201,6 +202,9 @@ fn acknowledgements_of_the_other_direction_go_on_whole() {
     (0..101).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
     let out = to_receiver(&w.sender(Segment { ack: R_ISN + 9, ..data(1011, 10) }));
     assert_eq!(out.iter().map(|s| (s.ack, s.payload_bytes)).collect::<Vec<_>>(), [(R_ISN + 9, 0)]);
+    // Nor the window, which nothing else may open.
+    let out = to_receiver(&w.sender(Segment { ack: R_ISN + 9, window: 2000, ..data(1021, 10) }));
+    assert_eq!(out.iter().map(|s| (s.window, s.payload_bytes)).collect::<Vec<_>>(), [(2000, 0)]);
 }
 
 #[test]

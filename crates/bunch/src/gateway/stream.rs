@@ -112,16 +112,11 @@ impl Stream {
         self.isn.map(|isn| seq::wire(isn, offset))
     }
 
-    /// All of this has been passed to the receiver, or is kept for it.
+    /// All of this has been passed to the receiver, or is kept for it: what the proxy took in.
     pub(super) fn has(&self, range: &Range<u64>) -> bool {
-        let mut at = range.start.max(self.acked);
-        while at < range.end {
-            match self.store.range(..=at).next_back() {
-                Some((start, bytes)) if start + bytes.len() as u64 > at => at = start + bytes.len() as u64,
-                _ => return false,
-            }
-        }
-        true
+        let from = range.start.max(self.acked);
+        let kept = if let Kind::Proxy(pep) = &self.kind { pep.kept() } else { None };
+        from >= range.end || kept.and_then(|k| k.end_from(from)) >= Some(range.end)
     }
 
     /// There are so many pieces already that only what comes next in order is taken: the proxy's
@@ -370,7 +365,7 @@ fn packet_to_sender(s: &Segment, came: Option<&Came<'_>>) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::inner::tests::segment;
-    use ropewalk_packet::Options;
+    use ropewalk_packet::{Options, SackBlocks, Timestamps};
 
     const ISN: u32 = u32::MAX - 50;
 
@@ -426,6 +421,17 @@ mod tests {
         assert_eq!((stream.stored, stream.store.len()), (2000, 2));
     }
 
+    /// Each listed number asks this, and may stand for all that is here: piece by piece it took a
+    /// minute.
+    #[test]
+    fn what_is_here_is_known_in_few_steps() {
+        let mut stream = opened(ONE);
+        (0..3000).for_each(|i| drop(put(&mut stream, &data(1 + i, 1))));
+        assert_eq!((stream.stored, stream.store.len()), (3000, 3000));
+        assert!((0..200_000).all(|_| stream.has(&(1..3001))));
+        assert!(!stream.has(&(1..3002)) && stream.has(&(7..7)) && !stream.has(&(3001..3002)));
+    }
+
     #[test]
     fn the_first_bytes_for_a_place_stay() {
         let mut stream = opened(ONE);
@@ -444,7 +450,7 @@ mod tests {
     #[test]
     fn a_syn_in_an_open_connection_moves_no_byte() {
         let mut stream = opened(ONE);
-        put(&mut stream, &data(1001, 1000));
+        put(&mut stream, &data(1, 1000));
         let syn = Segment { flags: Flags::SYN, seq: ISN.wrapping_add(777), ack: 0, ..data(0, 0) };
         put(&mut stream, &syn);
         assert_eq!(stream.offset(ISN.wrapping_add(1001)), Some(1001));
@@ -455,6 +461,30 @@ mod tests {
         assert!(is_another(&opened(ONE), false));
         let same = inner::parse(&bytes(&Segment { seq: ISN, ..syn })).unwrap();
         assert!(!opened(ONE).is_another(&same, true), "the SYN once more");
+    }
+
+    /// A timestamp, three blocks and a window scale take 39 bytes, and more where each is padded.
+    #[test]
+    fn options_that_are_longer_as_they_are_written_here_do_no_harm() {
+        let mut stream = opened(ONE);
+        let mut sack = SackBlocks::default();
+        (0..3).for_each(|i| assert!(sack.push((10 * i, 10 * i + 5))));
+        let timestamps = Some(Timestamps { value: 7, echo: 9 });
+        let options = Options { timestamps, sack, ..Options::default() };
+        let mut packet = bytes(&Segment { options, ..data(5, 0) });
+        let (stamp, blocks) = (packet[42..52].to_vec(), packet[54..80].to_vec());
+        let odd = [&stamp[..], &blocks, &[3, 3, 7], &[0]].concat();
+        packet[40..80].copy_from_slice(&odd);
+        packet[36..38].fill(0);
+        let length = [0, inner::TCP, 0, (packet.len() - 20) as u8];
+        let sum = inner::icmp_sum(&[&packet[12..20], &length, &packet[20..]].concat());
+        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+        let (read, _) = wire::decode(&packet).unwrap();
+        assert_eq!(read.options, Options { window_scale: Some(7), ..options });
+        let inner = inner::parse(&packet).unwrap();
+        let acts = stream.on_sender(packet, &inner, Time::ZERO);
+        let [Act::ToReceiver(went)] = &acts[..] else { panic!("{acts:?}") };
+        assert_eq!(wire::decode(went).unwrap().0.options, options);
     }
 
     #[test]

@@ -384,8 +384,12 @@ mod tests {
         Message::Heard(heard).write(&mut bytes);
         assert!(bytes.len() < 12, "{}", bytes.len());
         // Damaged behind its numbers it is no message, and costs no less.
-        let damaged = [&[bytes[0] + 1][..], &bytes[1..], &[9]].concat();
-        for stream in [&bytes, &damaged] {
+        let behind = [&[bytes[0] + 1][..], &bytes[1..], &[9]].concat();
+        // Nor within them: a second run that lies past what a report covers.
+        let mut within = vec![3, 0, 0, 0, 2];
+        [1 << 15, 1].into_iter().for_each(|len| varint::put(&mut within, len));
+        let within = [&[within.len() as u8][..], &within].concat();
+        for stream in [&bytes, &behind, &within] {
             let mut splitter = Splitter::default();
             splitter.push(stream);
             let mut asked = None;

@@ -145,7 +145,7 @@ pub struct Names {
 
 impl Names {
     /// Of a message without its length, by as many steps as it has bytes; none of one that is no
-    /// report. One that is damaged behind its numbers is one, too.
+    /// report. One that is damaged is one, too: what it names before that is made a list of.
     pub(super) fn of(body: &[u8]) -> Option<Names> {
         let mut r = Reader::new(body);
         match r.byte()? {
@@ -156,7 +156,7 @@ impl Names {
             }
             3 => {
                 let (_session, _room, _base) = (r.byte()?, r.number()?, r.number()?);
-                let numbers = named(&mut r)?;
+                let numbers = named(&mut r);
                 let marks = r.number().filter(|n| *n <= MAX_RUNS).unwrap_or_default();
                 Some(Names { numbers, marks })
             }
@@ -165,20 +165,22 @@ impl Names {
     }
 }
 
-/// How many numbers a HEARD has.
-fn named(r: &mut Reader<'_>) -> Option<u64> {
-    let count = r.number().filter(|n| *n <= MAX_SPAN)?;
+/// How many numbers a HEARD has, up to where it is damaged.
+fn named(r: &mut Reader<'_>) -> u64 {
+    let Some(count) = r.number().filter(|n| *n <= MAX_SPAN) else { return 0 };
     if count == 0 {
-        let len = r.number().filter(|n| *n <= MAX_SPAN / 8)?;
-        return Some(r.take(len as usize)?.iter().map(|byte| u64::from(byte.count_ones())).sum());
+        let len = r.number().filter(|n| *n <= MAX_SPAN / 8);
+        let bitmap = len.and_then(|len| r.take(len as usize)).unwrap_or_default();
+        return bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum();
     }
     let (mut at, mut numbers) = (0u64, 0);
     for i in 0..count {
-        let len = r.number().filter(|n| *n <= MAX_SPAN)?;
-        at = at.checked_add(len).filter(|end| *end <= MAX_SPAN)?;
-        numbers += if i % 2 == 0 { len } else { 0 };
+        let end = r.number().and_then(|len| at.checked_add(len)).filter(|end| *end <= MAX_SPAN);
+        let Some(end) = end else { break };
+        numbers += if i % 2 == 0 { end - at } else { 0 };
+        at = end;
     }
-    Some(numbers)
+    numbers
 }
 
 /// Lengths of runs, of numbers that are there and that are not, in turn.

@@ -70,3 +70,35 @@ fn what_a_holder_brings_may_acknowledge_little() {
     let out = w.sender(Segment { ack: R_ISN + 2, ..data(11, 10) });
     assert_eq!(bytes(&out), 0, "but not what was never sent");
 }
+
+/// It goes on at a number that the receiver takes: what that would refuse is not to be mended here.
+#[test]
+fn an_acknowledgement_out_of_the_window_says_nothing() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.receiver(Segment { payload_bytes: 40, ..ack(1, 1000) });
+    w.sender(data(1, 10));
+    w.receiver(Segment { seq: R_ISN + 41, ..ack(11, 1000) });
+    let says = |w: &mut Wire, at| {
+        let out = w.sender(Segment { ack: R_ISN + 21, ..data(at, 0) });
+        to_receiver(&out).iter().any(|s| s.ack == R_ISN + 21)
+    };
+    for at in [9_000_000, 1 << 30, 9] {
+        assert!(!says(&mut w, at), "{at}");
+    }
+    assert!(says(&mut w, 11), "null case");
+}
+
+/// Where the receiver's segments come from the network, and not by another proxy (`Duplex`).
+#[test]
+fn a_guess_in_the_receivers_name_moves_nothing() {
+    let mut w = Wire::opened(Policy::Split, syn_options(), 1000);
+    w.sender(data(1, 10));
+    w.sender(data(11, 10));
+    for apart in [1_000_000, 1 << 30, 1 << 31, 3 << 30] {
+        let guess = Segment { seq: (R_ISN + 1).wrapping_add(apart), ..ack(11, 1000) };
+        assert_eq!(w.receiver(guess), [Output::ToSender(guess)], "the sender judges it");
+    }
+    let out = to_sender(&w.sender(data(21, 10)));
+    assert_eq!(out.iter().map(|s| s.seq).collect::<Vec<_>>(), [R_ISN + 1], "answered where it waits");
+    assert!(w.receiver(ack(11, 1000)).contains(&Output::Release { range: 1..11 }), "null case");
+}

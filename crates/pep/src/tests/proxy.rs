@@ -97,7 +97,7 @@ fn a_reset_of_either_end_reaches_the_other_and_ends_both_directions() {
         let mut b = Box::opened(Policy::Split);
         let out = b.put(0, from, rst).unwrap();
         assert!(out.iter().any(|(to, s)| *to != from && s.flags.has(Flags::RST)), "{out:?}");
-        assert_eq!(b.proxy.counts().reset.len(), 1);
+        assert_eq!(b.proxy.counts().reset.iter().collect::<Vec<_>>(), [(&Why::ByAnEnd, &1)]);
         assert_eq!(b.proxy.holds(), (1, 0));
         b.now += Duration::from_secs(20);
         b.proxy.on_timer(b.now);
@@ -144,6 +144,20 @@ fn one_that_holds_bytes_is_not_forgotten() {
         b.proxy.on_timer(b.now);
     }
     assert_eq!(b.proxy.counts().reset.get(&Why::ReceiverSilent), Some(&1));
+}
+
+#[test]
+fn one_whose_sender_is_gone_before_a_gap_is_forgotten() {
+    let mut b = Box::opened(Policy::Split);
+    b.put(0, End::A, data(11, 10));
+    for _ in 0..400 {
+        b.now += Duration::from_secs(1);
+        b.proxy.on_timer(b.now);
+        // The receiver answers whatever it is asked.
+        let asked = b.out().iter().filter(|(to, _)| *to == End::B).count();
+        (0..asked).for_each(|_| drop(b.put(0, End::B, theirs(1, 0))));
+    }
+    assert_eq!(b.proxy.holds(), (0, 0));
 }
 
 /// One whose receiver has answered nothing for long.
@@ -195,6 +209,35 @@ fn what_is_over_makes_room() {
     b.put(0, End::A, Segment { flags: Flags::RST, ..data(1, 0) });
     assert!(b.put(1, End::A, syn).is_some());
     assert!(!b.proxy.is_taken(0) && b.proxy.is_taken(1));
+}
+
+#[test]
+fn one_that_both_ends_have_closed_makes_room() {
+    for policy in [Policy::Split, Policy::Snoop] {
+        let mut b = Box { proxy: Proxy::new(Config::new(policy), 1), ..Box::opened(policy) };
+        let (syn, answer) = handshake();
+        let fin = |s: Segment| Segment { flags: Flags::FIN | Flags::ACK, ..s };
+        let last = Segment { ack: S_ISN.wrapping_add(2), ..fin(theirs(1, 0)) };
+        for (from, s) in [(End::A, syn), (End::B, answer), (End::A, fin(data(1, 0))), (End::B, last)] {
+            b.put(0, from, s);
+            assert_eq!(b.put(1, End::A, syn), None, "null case: an end may miss the other's FIN");
+        }
+        b.put(0, End::A, Segment { ack: R_ISN + 2, ..data(2, 0) });
+        assert!(b.put(1, End::A, syn).is_some(), "{policy:?}");
+        assert!(!b.proxy.is_taken(0));
+    }
+}
+
+#[test]
+fn one_that_was_refused_makes_room() {
+    let mut b = Box::new(Policy::Split, 1);
+    let (syn, _) = handshake();
+    b.put(0, End::A, syn);
+    let refusal = Segment { flags: Flags::RST | Flags::ACK, seq: 0, ..ack(1, 0) };
+    b.put(0, End::B, Segment { ack: refusal.ack.wrapping_add(5), ..refusal });
+    assert_eq!(b.put(1, End::A, syn), None, "null case: a guess");
+    b.put(0, End::B, refusal);
+    assert!(b.put(1, End::A, syn).is_some());
 }
 
 #[test]

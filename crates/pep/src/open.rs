@@ -278,8 +278,7 @@ impl Open {
         let end = at + u64::from(s.payload_bytes);
         let fin = s.flags.has(Flags::FIN);
         if self.is_of_today(end) {
-            if let Some(t) =
-                stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0)
+            if let Some(t) = stamp.filter(|t| t.value.wrapping_sub(self.sender.timestamps.value) as i32 >= 0)
             {
                 self.sender.timestamps = t;
             }

@@ -175,8 +175,10 @@ impl Session {
         self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
     }
 
-    fn again(&mut self, number: u64, avoid: Option<u8>) {
-        if let Some(entry) = self.entries.get_mut(&number).filter(|e| matches!(e.state, State::Asked(_))) {
+    /// What was asked of `apid` is to be brought by somebody. What another was asked for stays its
+    /// own: else whoever brings rubbish would have it sent again and again.
+    fn again(&mut self, number: u64, apid: u8, avoid: Option<u8>) {
+        if let Some(entry) = self.entries.get_mut(&number).filter(|e| e.state == State::Asked(apid)) {
             (entry.state, entry.avoid) = (State::Pending, avoid);
             self.pending.insert(number);
         }
@@ -366,7 +368,7 @@ impl Session {
         let Some(mut packet) = packet.filter(right) else {
             account.damaged += 1;
             self.members[i].delivery.failed(cx.now);
-            self.again(number, Some(apid));
+            self.again(number, apid, Some(apid));
             return self.plan(cx, None);
         };
         if done || !asked {
@@ -378,7 +380,7 @@ impl Session {
         let range = self.entries.get(&number).map_or(0..0, Entry::range);
         // Only now: the next packet is read by what was left out of this one.
         if cx.full || self.stream.as_ref().is_some_and(|s| s.is_crowded(&range)) {
-            self.again(number, None);
+            self.again(number, apid, None);
             return self.plan(cx, None);
         }
         account.packets += 1;
@@ -526,7 +528,7 @@ impl Session {
         for (number, apid) in late {
             let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
             who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);
-            self.again(number, Some(apid));
+            self.again(number, apid, Some(apid));
         }
         self.release(cx);
         self.tell_mode(cx);

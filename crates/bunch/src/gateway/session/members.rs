@@ -99,7 +99,7 @@ impl Session {
             account.score = member.delivery.score;
         }
         for number in member.delivery.asked_for() {
-            self.again(number, None);
+            self.again(number, member.apid, None);
         }
         if member.is_home() {
             self.entries.values_mut().for_each(|e| e.at_home = false);

@@ -299,6 +299,28 @@ fn what_is_brought_is_the_packet_that_was_asked_for() {
     assert_eq!(bring(&mut gateway, 10, &right), (1, 0), "null case");
 }
 
+/// Ten bytes of rubbish would have another's uplink send a whole packet once more, each time.
+#[test]
+fn rubbish_of_one_member_asks_no_other_again() {
+    let mut gateway = opened();
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![(64, 7)]);
+    assert_eq!(asked(&gateway, 0), [64, 65, 66]);
+    let (session, room, numbers, marks) = (5, 0, vec![64], vec![(64, 7)]);
+    let heard = crate::wire::Heard { session, room, numbers, marks };
+    say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
+    told(&mut gateway, Tunnel(1));
+    for number in [64, 65, 66, 65] {
+        let rubbish = Data { session, number, elided: vec![2] };
+        say_by(&mut gateway, Tunnel(2), Message::Data(rubbish));
+    }
+    assert_eq!((told(&mut gateway, Tunnel(1)), gateway.account(7).unwrap().damaged), (vec![], 4));
+    // The null case: what the home access point was asked for, and brings wrongly.
+    say(&mut gateway, Message::Data(Data { session: 0, number: 65, elided: vec![2] }));
+    assert!(matches!(told(&mut gateway, Tunnel(1))[..], [Message::Schedule { apid: 0, .. }]));
+}
+
 #[test]
 fn ten_bytes_do_not_name_packets_without_end() {
     let mut gateway = gateway(UDP);

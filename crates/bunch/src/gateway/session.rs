@@ -84,8 +84,8 @@ pub(super) struct Session {
     pub(super) members: Vec<Member>,
     entries: BTreeMap<u64, Entry>,
     pending: BTreeSet<u64>,
-    /// Place and length of those that are not done; where the proxy is, no two are the same.
-    undone: BTreeSet<(u64, u32)>,
+    /// By place and length those that are not done; where the proxy is, no two are the same.
+    undone: BTreeMap<(u64, u32), u64>,
     /// Hashes that the home access point told.
     marks: BTreeMap<u64, u32>,
     keys: (Key, Key),
@@ -134,7 +134,7 @@ impl Session {
             members: Vec::new(),
             entries: BTreeMap::new(),
             pending: BTreeSet::new(),
-            undone: BTreeSet::new(),
+            undone: BTreeMap::new(),
             marks: BTreeMap::new(),
             keys,
             boot: None,
@@ -258,7 +258,7 @@ impl Session {
         let state = entry.state;
         if state == State::Pending {
             self.pending.insert(number);
-            self.undone.insert((at, len));
+            self.undone.insert((at, len), number);
         } else if self.stream.as_ref().is_some_and(|s| entry.range().end <= s.acked) {
             // The receiver has it.
             return Some(state);
@@ -267,10 +267,14 @@ impl Session {
         Some(state)
     }
 
-    /// The same bytes are here, or on their way: the sender repeats them.
-    fn is_known(&self, entry: &Entry) -> bool {
+    /// The same bytes are here, or on their way: the sender repeats them. What the home access point
+    /// has lost since, for it started anew, is not on its way: the repetition takes its place.
+    fn is_known(&mut self, entry: &Entry) -> bool {
         let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
-        here || self.undone.contains(&(entry.at, entry.len))
+        let before = self.undone.get(&(entry.at, entry.len)).copied().filter(|_| !here);
+        let lost = before.filter(|n| self.entries.get(n).is_none_or(|e| !e.at_home));
+        lost.into_iter().for_each(|n| self.finish(n));
+        here || before.is_some() && lost.is_none()
     }
 
     /// Tells the proxy who holds which bytes, as ranges.

@@ -225,6 +225,24 @@ fn what_was_asked_of_one_that_starts_anew_is_asked_again() {
     assert_eq!(session(&gateway).members[0].shift, Some(4096));
 }
 
+/// The sender repeats what it does not see acknowledged, under another number.
+#[test]
+fn what_a_home_has_lost_is_asked_for_when_it_is_repeated() {
+    let mut gateway = opened();
+    list(&mut gateway, vec![run(10, 1, 1000, 100)], vec![]);
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    let home = Home { address: *flow(TCP).source.ip(), cell: [1; 6] };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 1, home), Time::ZERO);
+    let outer = Some(flow(TCP).source);
+    let register = Register { session: 0, home: true, flow: flow(TCP), outer, boot: 2 };
+    say_by(&mut gateway, Tunnel(2), Message::Register(register));
+    for (own, what) in [(1, "it has them anew"), (2, "null case: they are on their way")] {
+        let list = List { session: 0, room: 0, runs: vec![run(own, 1, 1000, 100)], marks: vec![] };
+        say_by(&mut gateway, Tunnel(2), Message::List(list));
+        assert_eq!(asked(&gateway, 0), [4097], "{what}");
+    }
+}
+
 /// A neighbour's registration by this tunnel.
 fn neighbour(gateway: &mut Gateway, tunnel: Tunnel, wire: u8) {
     let m = Register { session: wire, home: false, flow: flow(TCP), outer: None, boot: 1 };

@@ -10,7 +10,7 @@ use crate::wire::{Data, Heard, List, Message};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
-use ropewalk_pep::{Bypass, Why};
+use ropewalk_pep::Bypass;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
@@ -28,8 +28,8 @@ const ALONE: Duration = Duration::from_secs(2);
 const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
 const QUEUE: Duration = Duration::from_millis(200);
-/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was
-/// reset from here both ends may have missed it, and are told again for as long as a flow is kept.
+/// A connection that has ended, or a flow without packets, is forgotten. Of one that was reset from
+/// here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// Holders are told what they may forget no more often: each message has headers of its own, and is
@@ -164,15 +164,15 @@ impl Session {
 
     /// Whether it can be forgotten.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        let by_an_end = self.stream.as_ref().is_some_and(|s| s.over == Some(Why::ByAnEnd));
+        let by_an_end = self.stream.as_ref().is_some_and(Stream::is_ended);
         // While acknowledged bytes are here the proxy ends it, and tells both ends.
         let holds = self.stream.as_ref().is_some_and(Stream::holds);
         !holds && now >= self.active_at + if by_an_end { DEAD } else { IDLE }
     }
 
-    /// Both ends were reset, and when something was last heard of it.
+    /// Nothing is to be done for it any more, and when something was last heard of it.
     pub(super) fn dead_since(&self) -> Option<Time> {
-        self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
+        self.stream.as_ref().filter(|s| s.over.is_some() || s.is_ended()).map(|_| self.active_at)
     }
 
     /// What was asked of `apid` is to be brought by somebody. What another was asked for stays its

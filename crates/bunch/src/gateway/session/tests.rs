@@ -5,6 +5,7 @@ use super::*;
 use crate::inner::tests::{datagram, segment};
 use crate::wire::{Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
+use ropewalk_pep::Why;
 use std::net::Ipv4Addr;
 
 fn flow(protocol: u8) -> Flow {
@@ -434,6 +435,27 @@ fn a_session_that_is_over_keeps_nothing_and_makes_room() {
     assert_eq!((gateway.sessions.len(), gateway.by_flow.get(&flow(TCP))), (MAX_OF_ONE, None));
     register(&mut gateway, 1, other(9999));
     assert_eq!(gateway.by_flow.get(&other(9999)), None, "null case: none is over");
+}
+
+/// A home has 256 sessions and its access point 64, and a connection is soon over.
+#[test]
+fn a_session_whose_upload_has_ended_is_forgotten_soon() {
+    let mut gateway = opened();
+    let (plain, _) = wire::decode(&segment(1000, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let bytes = |segment: Segment| {
+        let mut out = Vec::new();
+        wire::encode(&segment, wire::Payload::Zeros, &mut out);
+        out
+    };
+    let fin = bytes(Segment { flags: Flags::FIN | Flags::ACK, ..plain });
+    gateway.handle(Input::FromSender(&fin), Time::ZERO);
+    let soon = Time::ZERO + DEAD;
+    assert!(!session(&gateway).is_over(soon), "null case: the receiver may miss it");
+    let ack = Segment { seq: 99, ack: 1001, source: destination, destination: source, ..plain };
+    gateway.handle(Input::FromReceiver(&bytes(ack)), Time::ZERO);
+    assert!(session(&gateway).is_over(soon));
+    assert_eq!(session(&gateway).dead_since(), Some(Time::ZERO), "and makes room at once");
 }
 
 #[test]

@@ -127,6 +127,19 @@ fn nobody_is_a_neighbour_of_its_own_home() {
     assert!(answers_to(&mut gateway, Tunnel(2), as_neighbour()), "the null case: another is none");
 }
 
+/// Nor does a number by which its home is known stand for another's, whatever is said of it.
+#[test]
+fn a_number_of_the_own_home_does_not_become_a_neighbours() {
+    let mut gateway = gateway();
+    gateway.handle(Input::TunnelUpBehind(Tunnel(1), 1, home(2)), Time::ZERO);
+    assert!(answers(&mut gateway, Tunnel(1), Some("10.78.0.2:40000")));
+    let access_points = |gateway: &Gateway| gateway.views().next().unwrap().access_points;
+    assert_eq!(access_points(&gateway), 1);
+    let as_neighbour = Register { session: 0, home: false, flow: flow(), outer: None, boot: 1 };
+    assert!(!answers_to(&mut gateway, Tunnel(1), as_neighbour));
+    assert_eq!(access_points(&gateway), 0, "what comes under this number is nobody's from now on");
+}
+
 /// The same where nothing is known of addresses: who comes second changes nothing.
 #[test]
 fn a_home_that_is_refused_changes_nothing() {

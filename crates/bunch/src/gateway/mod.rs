@@ -408,13 +408,7 @@ impl Gateway {
     fn on_message(&mut self, tunnel: Tunnel, message: Message, now: Time) {
         let session = |me: &Gateway, n: u8| me.peers.get(&tunnel).and_then(|p| p.sessions.get(&n)).copied();
         match message {
-            Message::Register(m) => {
-                if let Some(peer) = self.peers.get_mut(&tunnel) {
-                    peer.own.remove(&m.session);
-                    peer.own.extend(m.home.then_some(m.session));
-                }
-                self.on_register(tunnel, m, now);
-            }
+            Message::Register(m) => self.on_register(tunnel, m, now),
             Message::List(m) => {
                 if let Some(id) = session(self, m.session) {
                     self.with(id, now, |s, cx| s.on_list(cx, tunnel, &m));

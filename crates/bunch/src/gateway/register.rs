@@ -18,7 +18,20 @@ impl Gateway {
         has_address && has_cell && session.is_none_or(|s| *s.outer.ip() == home.address)
     }
 
+    /// Whether a number stands for a flow of the own home. One that does so no more means nothing of
+    /// it: else the home's packets would count as carried for another.
+    fn note_whose(&mut self, tunnel: Tunnel, m: &Register, now: Time) {
+        let Some(peer) = self.peers.get_mut(&tunnel) else { return };
+        let was_own = peer.own.remove(&m.session);
+        peer.own.extend(m.home.then_some(m.session));
+        let before = if was_own && !m.home { peer.sessions.remove(&m.session) } else { None };
+        if let Some(id) = before {
+            self.with(id, now, |s, cx| s.leave_as(cx, tunnel, m.session));
+        }
+    }
+
     pub(super) fn on_register(&mut self, tunnel: Tunnel, m: Register, now: Time) {
+        self.note_whose(tunnel, &m, now);
         let known = self.by_flow.get(&m.flow).copied();
         if m.home && !self.may_be_home(tunnel, &m, known) {
             return;

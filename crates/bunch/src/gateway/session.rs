@@ -10,7 +10,7 @@ use crate::wire::{Data, Heard, List, Message};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
-use ropewalk_pep::{Bypass, Why};
+use ropewalk_pep::Bypass;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
@@ -28,8 +28,8 @@ const ALONE: Duration = Duration::from_secs(2);
 const STALE: Duration = Duration::from_secs(2);
 /// One that nobody had room for in this time is dropped, as a router's queue would drop it.
 const QUEUE: Duration = Duration::from_millis(200);
-/// A connection that an end has reset, or a flow without packets, is forgotten. Of one that was
-/// reset from here both ends may have missed it, and are told again for as long as a flow is kept.
+/// A connection that has ended, or a flow without packets, is forgotten. Of one that was reset from
+/// here both ends may have missed it, and are told again for as long as a flow is kept.
 const DEAD: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(300);
 /// Holders are told what they may forget no more often: each message has headers of its own, and is
@@ -84,8 +84,8 @@ pub(super) struct Session {
     pub(super) members: Vec<Member>,
     entries: BTreeMap<u64, Entry>,
     pending: BTreeSet<u64>,
-    /// Place and length of those that are not done; where the proxy is, no two are the same.
-    undone: BTreeSet<(u64, u32)>,
+    /// By place and length those that are not done; where the proxy is, no two are the same.
+    undone: BTreeMap<(u64, u32), u64>,
     /// Hashes that the home access point told.
     marks: BTreeMap<u64, u32>,
     keys: (Key, Key),
@@ -134,7 +134,7 @@ impl Session {
             members: Vec::new(),
             entries: BTreeMap::new(),
             pending: BTreeSet::new(),
-            undone: BTreeSet::new(),
+            undone: BTreeMap::new(),
             marks: BTreeMap::new(),
             keys,
             boot: None,
@@ -164,18 +164,19 @@ impl Session {
 
     /// Whether it can be forgotten.
     pub(super) fn is_over(&self, now: Time) -> bool {
-        let by_an_end = self.stream.as_ref().is_some_and(|s| s.over == Some(Why::ByAnEnd));
+        let by_an_end = self.stream.as_ref().is_some_and(Stream::is_ended);
         // While acknowledged bytes are here the proxy ends it, and tells both ends.
         let holds = self.stream.as_ref().is_some_and(Stream::holds);
         !holds && now >= self.active_at + if by_an_end { DEAD } else { IDLE }
     }
 
-    /// Both ends were reset, and when something was last heard of it.
+    /// Nothing is to be done for it any more, and when something was last heard of it.
     pub(super) fn dead_since(&self) -> Option<Time> {
-        self.stream.as_ref().filter(|s| s.over.is_some()).map(|_| self.active_at)
+        self.stream.as_ref().filter(|s| s.over.is_some() || s.is_ended()).map(|_| self.active_at)
     }
 
-    /// `by` does not bring it. If another is to bring it, that one still is.
+    /// `by` does not bring it. What another was asked for stays its own: else whoever brings rubbish
+    /// would have it sent again and again.
     fn again(&mut self, number: u64, by: u8, avoid: Option<u8>) {
         if let Some(entry) = self.entries.get_mut(&number).filter(|e| e.state == State::Asked(by)) {
             (entry.state, entry.avoid) = (State::Pending, avoid);
@@ -257,7 +258,7 @@ impl Session {
         let state = entry.state;
         if state == State::Pending {
             self.pending.insert(number);
-            self.undone.insert((at, len));
+            self.undone.insert((at, len), number);
         } else if self.stream.as_ref().is_some_and(|s| entry.range().end <= s.acked) {
             // The receiver has it.
             return Some(state);
@@ -266,10 +267,14 @@ impl Session {
         Some(state)
     }
 
-    /// The same bytes are here, or on their way: the sender repeats them.
-    fn is_known(&self, entry: &Entry) -> bool {
+    /// The same bytes are here, or on their way: the sender repeats them. What the home access point
+    /// has lost since, for it started anew, is not on its way: the repetition takes its place.
+    fn is_known(&mut self, entry: &Entry) -> bool {
         let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
-        here || self.undone.contains(&(entry.at, entry.len))
+        let before = self.undone.get(&(entry.at, entry.len)).copied().filter(|_| !here);
+        let lost = before.filter(|n| self.entries.get(n).is_none_or(|e| !e.at_home));
+        lost.into_iter().for_each(|n| self.finish(n));
+        here || before.is_some() && lost.is_none()
     }
 
     /// Tells the proxy who holds which bytes, as ranges.

@@ -134,6 +134,11 @@ impl Stream {
         matches!(&self.kind, Kind::Proxy(pep) if pep.holds() > 0)
     }
 
+    /// Its ends have ended it, by a reset or a refusal, or the receiver has all and the FIN.
+    pub(super) fn is_ended(&self) -> bool {
+        self.over == Some(Why::ByAnEnd) || matches!(&self.kind, Kind::Proxy(pep) if pep.is_finished())
+    }
+
     /// A packet opens another connection of the same ends: nothing of this one is held, or it is
     /// over, or left alone.
     pub(super) fn is_another(&self, inner: &Inner, is_left_alone: bool) -> bool {

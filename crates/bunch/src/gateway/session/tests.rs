@@ -5,6 +5,7 @@ use super::*;
 use crate::inner::tests::{datagram, segment};
 use crate::wire::{Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
+use ropewalk_pep::Why;
 use std::net::Ipv4Addr;
 
 mod deaths;
@@ -227,6 +228,24 @@ fn what_was_asked_of_one_that_starts_anew_is_asked_again() {
     assert_eq!(session(&gateway).members[0].shift, Some(4096));
 }
 
+/// The sender repeats what it does not see acknowledged, under another number.
+#[test]
+fn what_a_home_has_lost_is_asked_for_when_it_is_repeated() {
+    let mut gateway = opened();
+    list(&mut gateway, vec![run(10, 1, 1000, 100)], vec![]);
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    let home = Home { address: *flow(TCP).source.ip(), cell: [1; 6] };
+    gateway.handle(Input::TunnelUpBehind(Tunnel(2), 1, home), Time::ZERO);
+    let outer = Some(flow(TCP).source);
+    let register = Register { session: 0, home: true, flow: flow(TCP), outer, boot: 2 };
+    say_by(&mut gateway, Tunnel(2), Message::Register(register));
+    for (own, what) in [(1, "it has them anew"), (2, "null case: they are on their way")] {
+        let list = List { session: 0, room: 0, runs: vec![run(own, 1, 1000, 100)], marks: vec![] };
+        say_by(&mut gateway, Tunnel(2), Message::List(list));
+        assert_eq!(asked(&gateway, 0), [4097], "{what}");
+    }
+}
+
 /// A neighbour's registration by this tunnel.
 fn neighbour(gateway: &mut Gateway, tunnel: Tunnel, wire: u8) {
     let m = Register { session: wire, home: false, flow: flow(TCP), outer: None, boot: 1 };
@@ -299,6 +318,28 @@ fn what_is_brought_is_the_packet_that_was_asked_for() {
         assert_eq!(bring(&mut gateway, 10, &packet), (0, 1), "{what}");
     }
     assert_eq!(bring(&mut gateway, 10, &right), (1, 0), "null case");
+}
+
+/// Ten bytes of rubbish would have another's uplink send a whole packet once more, each time.
+#[test]
+fn rubbish_of_one_member_asks_no_other_again() {
+    let mut gateway = opened();
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![(64, 7)]);
+    assert_eq!(asked(&gateway, 0), [64, 65, 66]);
+    let (session, room, numbers, marks) = (5, 0, vec![64], vec![(64, 7)]);
+    let heard = crate::wire::Heard { session, room, numbers, marks };
+    say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
+    told(&mut gateway, Tunnel(1));
+    for number in [64, 65, 66, 65] {
+        let rubbish = Data { session, number, elided: vec![2] };
+        say_by(&mut gateway, Tunnel(2), Message::Data(rubbish));
+    }
+    assert_eq!((told(&mut gateway, Tunnel(1)), gateway.account(7).unwrap().damaged), (vec![], 4));
+    // The null case: what the home access point was asked for, and brings wrongly.
+    say(&mut gateway, Message::Data(Data { session: 0, number: 65, elided: vec![2] }));
+    assert!(matches!(told(&mut gateway, Tunnel(1))[..], [Message::Schedule { apid: 0, .. }]));
 }
 
 #[test]
@@ -396,6 +437,27 @@ fn a_session_that_is_over_keeps_nothing_and_makes_room() {
     assert_eq!((gateway.sessions.len(), gateway.by_flow.get(&flow(TCP))), (MAX_OF_ONE, None));
     register(&mut gateway, 1, other(9999));
     assert_eq!(gateway.by_flow.get(&other(9999)), None, "null case: none is over");
+}
+
+/// A home has 256 sessions and its access point 64, and a connection is soon over.
+#[test]
+fn a_session_whose_upload_has_ended_is_forgotten_soon() {
+    let mut gateway = opened();
+    let (plain, _) = wire::decode(&segment(1000, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let bytes = |segment: Segment| {
+        let mut out = Vec::new();
+        wire::encode(&segment, wire::Payload::Zeros, &mut out);
+        out
+    };
+    let fin = bytes(Segment { flags: Flags::FIN | Flags::ACK, ..plain });
+    gateway.handle(Input::FromSender(&fin), Time::ZERO);
+    let soon = Time::ZERO + DEAD;
+    assert!(!session(&gateway).is_over(soon), "null case: the receiver may miss it");
+    let ack = Segment { seq: 99, ack: 1001, source: destination, destination: source, ..plain };
+    gateway.handle(Input::FromReceiver(&bytes(ack)), Time::ZERO);
+    assert!(session(&gateway).is_over(soon));
+    assert_eq!(session(&gateway).dead_since(), Some(Time::ZERO), "and makes room at once");
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Onward {
         self.have.end_from(acked).unwrap_or(acked)
     }
 
-    /// The next piece in order is here. What lies beyond a gap is the sender's to fill, whatever the
+    /// The next piece in order is here. What lies beyond a gap waits for the sender, whatever the
     /// receiver says.
     fn has_next(&self) -> bool {
         self.pieces.first().is_some_and(|p| self.have.end_from(0).is_some_and(|end| p.range.start < end))

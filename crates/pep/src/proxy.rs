@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// pass as they came.
 const IDLE: Duration = Duration::from_secs(300);
 /// A connection that its ends have closed, or one has reset, is remembered as long as the other may
-/// still speak. Of one that was reset from here both ends may have missed it, and are told again for
-/// as long as [`IDLE`].
+/// still speak, and so is one that nobody answers. Of one that was reset from here both ends may
+/// have missed it, and are told again for as long as [`IDLE`].
 const GONE: Duration = Duration::from_secs(10);
 
 /// What a driver is to do, by connection.
@@ -279,7 +279,7 @@ impl<K: Copy + Ord> Proxy<K> {
         oldest.is_some()
     }
 
-    /// Once a second at most: forgets who is silent and holds nothing, and who was reset long ago.
+    /// Once a second at most: forgets who is silent and holds nothing, and who was over long ago.
     fn sweep(&mut self, now: Time) {
         if now < self.swept + Duration::from_secs(1) {
             return;
@@ -287,7 +287,12 @@ impl<K: Copy + Ord> Proxy<K> {
         self.swept = now;
         let old = self.entries.iter().filter(|(_, e)| {
             let age = now.since(e.seen);
-            e.over.is_some_and(|(_, span)| age >= span) || age >= IDLE && e.connection.holds() == 0
+            let answered = [End::A, End::B].into_iter().all(|end| e.connection.sender_isn(end).is_some());
+            let silence = if answered { IDLE } else { GONE };
+            match e.over {
+                Some((_, span)) => age >= span,
+                None => age >= silence && e.connection.holds() == 0,
+            }
         });
         for key in old.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.forget(key);

@@ -551,10 +551,11 @@ impl Ap {
         let Some(room) = self.room else {
             return;
         };
+        // Also where no more are captured: no report is due then.
+        self.held_bytes -= self.sessions.iter_mut().map(|s| s.expire(now)).sum::<usize>();
         if self.report_at.is_some_and(|at| at <= now) {
             self.report_at = None;
             for i in 0..self.sessions.len() {
-                self.held_bytes -= self.sessions[i].expire(now);
                 while let Some(report) = self.sessions[i].report(room) {
                     self.counts.report_bytes += self.say_for(i, &report, now);
                 }

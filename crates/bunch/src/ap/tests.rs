@@ -155,6 +155,21 @@ fn datagrams_go_stale_and_the_first_opens_the_way() {
 }
 
 #[test]
+fn datagrams_go_stale_when_no_more_come() {
+    let mut s = Street::new(1 << 20);
+    s.put(Input::TunnelUp { room: 1000 });
+    s.capture(datagram(1, 40), true);
+    s.tell(Message::Registered { session: 0, apid: 1, key: KEY, audit: None });
+    s.tell(Message::Native { session: 0, on: false });
+    s.capture(datagram(2, 40), true);
+    assert_eq!((s.report().len(), s.ap.held_bytes()), (1, 68));
+    // Signs of life alone.
+    s.now += Duration::from_secs(3);
+    s.put(Input::Timer);
+    assert_eq!(s.ap.held_bytes(), 0);
+}
+
+#[test]
 fn a_neighbour_that_cannot_hear_is_handed_packets() {
     let mut home = Street::new(1 << 20);
     home.ap.config.share = true;

@@ -18,8 +18,8 @@ impl Gateway {
         has_address && has_cell && session.is_none_or(|s| *s.outer.ip() == home.address)
     }
 
-    /// Whether a number stands for a flow of the own home. One that does so no more means nothing of
-    /// it: else the home's packets would count as carried for another.
+    /// Notes whether a number stands for a flow of the own home. One that does so no more means
+    /// nothing of it: else the home's packets would count as carried for another.
     fn note_whose(&mut self, tunnel: Tunnel, m: &Register, now: Time) {
         let Some(peer) = self.peers.get_mut(&tunnel) else { return };
         let was_own = peer.own.remove(&m.session);

@@ -267,8 +267,8 @@ impl Session {
         Some(state)
     }
 
-    /// The same bytes are here, or on their way: the sender repeats them. What the home access point
-    /// has lost since, for it started anew, is not on its way: the repetition takes its place.
+    /// The same bytes are here, or on their way: the sender repeats them. What a home access point
+    /// that started anew has lost is not on its way: the repetition takes its place.
     fn is_known(&mut self, entry: &Entry) -> bool {
         let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
         let before = self.undone.get(&(entry.at, entry.len)).copied().filter(|_| !here);

@@ -240,6 +240,22 @@ fn one_that_was_refused_makes_room() {
     assert!(b.put(1, End::A, syn).is_some());
 }
 
+/// As a scan does, or a program that looks for many others.
+#[test]
+fn one_that_nobody_answers_is_forgotten_soon() {
+    let mut b = Box::new(Policy::Split, 1);
+    let (syn, answer) = handshake();
+    b.put(0, End::A, syn);
+    b.now += Duration::from_secs(5);
+    assert_eq!(b.put(1, End::A, syn), None, "null case: its answer may be under way");
+    b.now += Duration::from_secs(6);
+    assert!(b.put(1, End::A, syn).is_some());
+    // One that was answered stays.
+    b.put(1, End::B, answer);
+    b.now += Duration::from_secs(11);
+    assert_eq!(b.put(2, End::A, syn), None);
+}
+
 #[test]
 fn what_is_over_for_longest_makes_room_first() {
     let mut b = Box { proxy: Proxy::new(Config::new(Policy::Split), 2), ..Box::opened(Policy::Split) };

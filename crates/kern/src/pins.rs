@@ -81,8 +81,7 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     Ok(Loaded { already: false, mounted })
 }
 
-/// How long the kernel may take to forget a controller whose last pin is gone: it does so after a
-/// grace period of RCU.
+/// How long the kernel may take to forget a controller whose last pin is gone: a work queue does it.
 const FORGETS: Duration = Duration::from_secs(5);
 
 /// Takes a controller out of the kernel's list, and waits until it is. Connections that run on it

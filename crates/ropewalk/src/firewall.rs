@@ -82,11 +82,11 @@ fn work(journal: &SharedJournal, kept: &Kept) {
     let mut events = TableEvents::new();
     let (mut rules, mut tables) = (Lost::rules(), Lost::tables());
     // The first look is soon: what was taken away before this listened was not heard.
-    let mut until = Some(LOOK);
+    let (mut until, mut is_due) = (Some(LOOK), true);
     let mut pause = PAUSE;
     loop {
         let ready = Instant::now();
-        events.wait(until);
+        is_due |= events.wait(until);
         pause = next_pause(pause, ready.elapsed());
         let (held, back) = match &mut *lock(journal) {
             Some(journal) => {
@@ -95,12 +95,14 @@ fn work(journal: &SharedJournal, kept: &Kept) {
                     (_, Some(device)) => keep_held_back(journal, device),
                     (_, None) => keep_rules(journal),
                 };
-                (held, keep_tables(journal))
+                // All rules are listed for that: not each second for the sake of those of routing.
+                (held, if is_due { keep_tables(journal) } else { Ok(0) })
             }
             // The daemon is stopping.
             None => return,
         };
-        let waits_for_event = kept.without_rules.is_none() && back.is_ok();
+        is_due = back.is_err();
+        let waits_for_event = kept.without_rules.is_none() && !is_due;
         until = if waits_for_event { None } else { Some(LOOK) };
         rules.say(held, kept.without_rules.unwrap_or_default(), clock::now());
         tables.say(back, kept.without_tables, clock::now());
@@ -130,21 +132,24 @@ impl TableEvents {
         TableEvents(watch.ok())
     }
 
-    /// Until something of ours may be gone, or this time is over; without an end only where the
-    /// kernel tells.
-    fn wait(&mut self, limit: Option<Duration>) {
+    /// Until something of ours may be gone, which is true, or this time is over; without an end only
+    /// where the kernel tells.
+    fn wait(&mut self, limit: Option<Duration>) -> bool {
         let until = limit.map(|limit| Instant::now() + limit);
         let mut events = Events::new(1);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let Some((watch, poller)) = &mut self.0 else {
+                std::thread::sleep(left.unwrap_or(LOOK));
+                return true;
+            };
             if left.is_some_and(|left| left.is_zero()) {
-                return;
+                return false;
             }
-            let Some((watch, poller)) = &mut self.0 else { return std::thread::sleep(left.unwrap_or(LOOK)) };
             let outcome = poller.wait(&mut events, left).and_then(|()| watch.take_events());
             match outcome {
                 Ok(false) => {}
-                Ok(true) => return,
+                Ok(true) => return true,
                 Err(error) => {
                     tracing::debug!(%error, "the kernel's events of the firewall");
                     self.0 = None;
@@ -157,6 +162,11 @@ impl TableEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_the_kernel_tells_nothing_something_may_be_gone_each_time() {
+        assert!(TableEvents(None).wait(Some(Duration::ZERO)));
+    }
 
     #[test]
     fn looks_are_a_second_apart_however_fast_others_flush_the_firewall() {

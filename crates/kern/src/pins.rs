@@ -101,14 +101,22 @@ pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     let connections = figures(law).map_or(0, |(connections, _)| connections);
     remove(&directory)?;
     // Whoever loads it next would else find it listed, and without a pin.
-    let until = Instant::now() + FORGETS;
-    while is_registered(law) {
+    match becomes_false(|| is_registered(law), FORGETS) {
+        true => Ok(Unloaded { was_loaded: true, connections }),
+        false => Err(KernError::PinnedElsewhere(law.kernel_name())),
+    }
+}
+
+/// Waits until it is so no more; false if it still is after this span.
+fn becomes_false(mut is_so: impl FnMut() -> bool, span: Duration) -> bool {
+    let until = Instant::now() + span;
+    while is_so() {
         if Instant::now() >= until {
-            return Err(KernError::PinnedElsewhere(law.kernel_name()));
+            return false;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    Ok(Unloaded { was_loaded: true, connections })
+    true
 }
 
 /// How each controller does.
@@ -172,4 +180,18 @@ fn mount() -> Result<bool, KernError> {
     rustix::mount::mount("bpffs", BPFFS, "bpf", flags, c"mode=0700")
         .map_err(|e| KernError::NoBpffs(e.into()))?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel's list does, whose work queue comes to it in its own time.
+    #[test]
+    fn what_is_so_for_a_moment_is_waited_for_and_no_longer_than_is_said() {
+        let mut listed = [true, true, false].into_iter();
+        assert!(becomes_false(|| listed.next().unwrap(), Duration::from_secs(60)));
+        assert_eq!(listed.next(), None, "it was asked until then");
+        assert!(!becomes_false(|| true, Duration::ZERO));
+    }
 }

@@ -6,8 +6,8 @@ fn is_listed(law: Law) -> bool {
     status().iter().any(|s| s.law == law && s.is_registered)
 }
 
-/// A work queue of the kernel forgets a controller after its last pin went. Mostly it is quick, so
-/// this passes nearly always without the wait as well.
+/// A work queue of the kernel forgets a controller after its last pin went. Mostly that is quick;
+/// that it is waited for, `src/pins.rs` tests.
 #[test]
 fn unloaded_is_gone_and_may_be_loaded_again_at_once() {
     // No other test has it.

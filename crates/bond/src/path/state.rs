@@ -235,7 +235,9 @@ impl Liveness {
 
     /// It is known to be dead (no interface, no route).
     pub fn die(&mut self, now: Time) {
-        let carried = self.last_progress.since(self.up_since.max(self.damped_until));
+        // One that died while it was damped was probed for so long, and would have carried.
+        let began = if self.last_progress < self.damped_until { Time::ZERO } else { self.damped_until };
+        let carried = self.last_progress.since(self.up_since.max(began));
         let is_flap = self.last_death.is_some()
             && now.since(self.up_since) < FLAP
             && carried < now.since(self.last_progress) * FLAP_PAYS;
@@ -365,6 +367,44 @@ mod tests {
         };
         assert!(!damped(200) && !damped(120));
         assert!(damped(119) && damped(0));
+    }
+
+    /// It works for 200 of each 400 ms, and is silent for 60 ms before it counts as dead. Once it was
+    /// damped for longer than it works, it carried nothing any more.
+    #[test]
+    fn one_that_works_for_long_is_used_again_however_long_it_was_damped() {
+        let mut l = alive();
+        (l.flaps, l.last_death) = (6, Some(ms(0)));
+        l.die(ms(60));
+        let mut used = Vec::new();
+        for round in 1..6u64 {
+            let back = ms(400 * round);
+            for now in (0..200).step_by(10) {
+                l.on_progress(back + Duration::from_millis(now));
+            }
+            used.push(!l.is_damped(back + Duration::from_millis(190)));
+            l.die(back + Duration::from_millis(250));
+        }
+        assert_eq!(used, [false, true, true, true, true]);
+    }
+
+    /// It answers probes, and dies as soon as data go there.
+    #[test]
+    fn one_that_dies_at_each_use_is_damped_ever_longer() {
+        let (mut l, mut now) = (alive(), ms(1000));
+        let mut damped = Vec::new();
+        for _ in 0..8 {
+            l.on_progress(now);
+            let back = now;
+            while l.is_damped(now) {
+                now += Duration::from_millis(10);
+                l.on_progress(now);
+            }
+            damped.push(now.since(back).as_millis());
+            now += Duration::from_millis(60);
+            l.die(now);
+        }
+        assert_eq!(damped, [0, 0, 40, 80, 160, 320, 640, 1280]);
     }
 
     #[test]

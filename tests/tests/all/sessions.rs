@@ -8,9 +8,10 @@ use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_session::{CipherSet, InviteId, InviteSecret, StaticKey};
+use ropewalk_session::{Cipher, CipherSet, InviteId, InviteSecret, KeyLimits, StaticKey};
 use ropewalk_tests::pair::{End, Pair, gateway_addr, udp};
 use ropewalk_time::{Duration, Time};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,6 +253,28 @@ fn neither_end_uses_keys_for_longer_than_three_minutes() {
     let most = Duration::from_secs(180);
     assert!(oldest.iter().all(|age| *age <= most && *age > most / 2), "{oldest:?}");
     assert!(p.at_client.len() > sent - 20 && p.at_gateway.len() > sent - 20, "new keys take their place");
+}
+
+/// What a batch had beyond the limit was lost: the peer does not open it.
+#[test]
+fn a_batch_ends_where_its_keys_do() {
+    let limit = 200;
+    let key_limits = KeyLimits { blocks: limit, ..KeyLimits::NONE };
+    let mut p = Pair::new(&[link(20.0, 10)], Config { key_limits, ..Config::default() }, 7);
+    p.run_for(ms(1500));
+    p.capture = Some(Vec::new());
+    // A super-packet: what the path has room for of it leaves as one batch.
+    let gso = Vnet { flags: 1, gso_type: 5, hdr_len: 28, gso_size: 1372, csum_start: 20, csum_offset: 6 };
+    p.device(End::Client, &udp(End::Client, 7, 0, 28 + 30 * 1372), gso);
+    p.run_for(ms(1000));
+    let mut sealed = BTreeMap::<[u8; 3], u64>::new();
+    for (end, d) in p.capture.take().unwrap() {
+        if end == End::Client && d[0] & 0xf0 == 0x40 {
+            *sealed.entry([d[1], d[2], d[3]]).or_default() += Cipher::blocks(d.len() - 8);
+        }
+    }
+    let most = sealed.values().copied().max().unwrap_or_default();
+    assert!((limit..limit + Cipher::blocks(1500)).contains(&most), "{most} blocks by one set of keys");
 }
 
 /// What a gateway counts for its client, and what it sent to it in truth, with headers.

@@ -146,13 +146,10 @@ impl Peer {
 
     /// The next challenge to an address that is not the path's: its route and its length; it is at the beginning of `tx`.
     pub(crate) fn challenge_candidate(&mut self, now: Time, tx: &mut [u8]) -> Option<(Route, usize)> {
-        if !self.session.keys.may_seal(now) {
-            return None;
-        }
         let is_due =
             |p: &Path| p.address.candidate.as_ref().and_then(Candidate::due).is_some_and(|t| t <= now);
         let i = self.paths.iter().find(|p| is_due(p))?.id;
-        let (header, number) = self.header(i)?;
+        let (header, number) = self.header(i, now)?;
         let p = &mut self.paths[i];
         let again = p.challenge_interval();
         let c = p.address.candidate.as_mut()?;

@@ -167,6 +167,21 @@ fn a_racer_who_never_wins_twice_from_one_address_does_not_disturb() {
     assert_eq!(p.gateway.remote_of(0), Some(p.client_at(0)));
 }
 
+/// Each address was given up for the next one before its answer could be there.
+#[test]
+fn a_nat_that_alternates_ports_is_followed_over_a_long_way() {
+    let mut p = Pair::new(&[link(20.0, 600)], Config::default(), 8);
+    p.run_for(ms(6000));
+    let mut sent = exchange(&mut p, 0, ms(50), ms(6000));
+    let before = p.gateway.remote_of(0);
+    assert_eq!(before, Some(p.client_at(0)));
+    for n in 0..60 {
+        p.ports[0] = 40_001 + n % 2;
+        sent = exchange(&mut p, sent, ms(25), ms(100));
+    }
+    assert_ne!(p.gateway.remote_of(0), before, "nothing reaches the old port");
+}
+
 /// Randomness that turns into a constant.
 #[derive(Clone, Default)]
 struct Drying(Arc<AtomicBool>);

@@ -290,8 +290,9 @@ impl Peer {
     }
 
     fn probe_size(&mut self, path: PathId, now: Time) -> Option<u16> {
+        let rests = self.rests(&self.paths[path]);
         let p = &mut self.paths[path];
-        if p.live.state != State::Active || !p.rtt.is_known() {
+        if rests || p.live.state != State::Active || !p.rtt.is_known() {
             return None;
         }
         let guard = p.rtt.smoothed() * 2;

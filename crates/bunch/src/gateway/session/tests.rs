@@ -3,7 +3,7 @@
 use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::{datagram, segment};
-use crate::wire::{Register, Run, all};
+use crate::wire::{Heard, List, Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
 use ropewalk_pep::Why;
 use std::net::Ipv4Addr;
@@ -329,7 +329,7 @@ fn rubbish_of_one_member_asks_no_other_again() {
     list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![(64, 7)]);
     assert_eq!(asked(&gateway, 0), [64, 65, 66]);
     let (session, room, numbers, marks) = (5, 0, vec![64], vec![(64, 7)]);
-    let heard = crate::wire::Heard { session, room, numbers, marks };
+    let heard = Heard { session, room, numbers, marks };
     say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
     told(&mut gateway, Tunnel(1));
     for number in [64, 65, 66, 65] {
@@ -355,7 +355,7 @@ fn ten_bytes_do_not_name_packets_without_end() {
     assert!(gateway.out.contains(&Output::Hangup(Tunnel(1))));
     // Nor in the next tunnel.
     gateway.handle(Input::TunnelUp(Tunnel(2), 1), Time::ZERO);
-    let heard = crate::wire::Heard { session: 0, room: 0, numbers: (0..9).collect(), marks: vec![] };
+    let heard = Heard { session: 0, room: 0, numbers: (0..9).collect(), marks: vec![] };
     say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
     assert!(!gateway.peers.contains_key(&Tunnel(2)));
 }

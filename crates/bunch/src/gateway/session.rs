@@ -122,6 +122,13 @@ impl Context<'_> {
         message.write(&mut bytes);
         self.out.push_back(Output::ToTunnel(tunnel, bytes));
     }
+
+    /// Writes up what a contributor did, unless there are too many for it to have an account.
+    fn note(&mut self, who: u64, what: impl FnOnce(&mut Account)) {
+        if let Some(account) = self.accounts.get_mut(&who) {
+            what(account);
+        }
+    }
 }
 
 impl Session {
@@ -225,7 +232,6 @@ impl Session {
         let packet = member.elision.decode(&flow, data.number, seq, &data.elided);
         let (Some(number), Some(entry)) = (number, entry) else { return };
         let (who, apid, done) = (member.who, member.apid, entry.state == State::Done);
-        let account = cx.accounts.entry(who).or_default();
         let right = |p: &Vec<u8>| {
             let told = self.marks.get(&number);
             is_as_listed(p, &flow, seq, len)
@@ -233,13 +239,13 @@ impl Session {
                 && told.is_none_or(|h| hash::packet(&self.keys.0, p) == *h)
         };
         let Some(mut packet) = packet.filter(right) else {
-            account.damaged += 1;
+            cx.note(who, |account| account.damaged += 1);
             self.members[i].delivery.failed(cx.now);
             self.again(number, apid, Some(apid));
             return self.plan(cx, None);
         };
         if done || !asked {
-            account.late += 1;
+            cx.note(who, |account| account.late += 1);
         }
         if done {
             return self.plan(cx, None);
@@ -250,12 +256,14 @@ impl Session {
             self.again(number, apid, None);
             return self.plan(cx, None);
         }
-        account.packets += 1;
-        account.bytes += packet.len() as u64;
-        if apid != 0 {
-            account.delivered_packets += 1;
-            account.delivered_bytes += data.elided.len() as u64;
-        }
+        cx.note(who, |account| {
+            account.packets += 1;
+            account.bytes += packet.len() as u64;
+            if apid != 0 {
+                account.delivered_packets += 1;
+                account.delivered_bytes += data.elided.len() as u64;
+            }
+        });
         self.finish(number);
         if self.outer != flow.source {
             inner::readdress(&mut packet, true, self.outer);
@@ -394,7 +402,7 @@ impl Session {
             .collect();
         for (number, apid) in late {
             let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
-            who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);
+            who.into_iter().for_each(|who| cx.note(who, |account| account.failed += 1));
             self.again(number, apid, Some(apid));
         }
         self.release(cx);

@@ -1,6 +1,6 @@
 //! What one contributor may cost: flows, marks, and work for each packet of a list.
 
-use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
+use super::super::{Gateway, Home, Input, MANY, MAX_ACCOUNTS, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::{datagram, segment};
 use crate::wire::{Heard, List, Register, Run, all};
@@ -318,6 +318,24 @@ fn what_is_brought_is_the_packet_that_was_asked_for() {
         assert_eq!(bring(&mut gateway, 10, &packet), (0, 1), "{what}");
     }
     assert_eq!(bring(&mut gateway, 10, &right), (1, 0), "null case");
+}
+
+/// What such a contributor brings is taken all the same.
+#[test]
+fn who_comes_when_there_are_too_many_accounts_has_none() {
+    let mut gateway = opened();
+    gateway.accounts.extend((10..9 + MAX_ACCOUNTS as u64).map(|who| (who, Account::default())));
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    list(&mut gateway, vec![run(10, 1, 1000, 100)], vec![]);
+    let bring = |gateway: &mut Gateway, elided| {
+        say_by(gateway, Tunnel(2), Message::Data(Data { session: 5, number: 10, elided }));
+    };
+    bring(&mut gateway, vec![2]);
+    bring(&mut gateway, [&[1], &segment(1000, 100, None)[..]].concat());
+    assert!(gateway.out.iter().any(|o| matches!(o, Output::ToReceiver(p) if p.len() > 100)));
+    assert_eq!((gateway.accounts.len(), gateway.account(7)), (MAX_ACCOUNTS, None));
 }
 
 /// Ten bytes of rubbish would have another's uplink send a whole packet once more, each time.

@@ -134,11 +134,11 @@ impl Session {
         (member.room, member.reported_at, member.released) = (heard.room, cx.now, 0);
         member.align(&heard.marks, &self.marks);
         let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
-        let numbers: Vec<u64> =
-            member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
+        let (mut numbers, held) = (member.believed(&heard.numbers), &mut member.held);
         let most = if cx.crowded { FEW } else { MAX_ENTRIES };
-        let space = most.saturating_sub(member.held.len());
-        member.held.extend(numbers.iter().take(space));
+        // What has no room here would never be asked for: the proxy must not count on it.
+        let is_held = |n: &u64| *n >= lowest && (held.contains(n) || held.len() < most && held.insert(*n));
+        numbers.retain(is_held);
         let apid = member.apid;
         if !heard.numbers.is_empty() {
             self.heard_at = Some(cx.now);

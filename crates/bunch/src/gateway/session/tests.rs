@@ -1,6 +1,6 @@
 //! What one contributor may cost: flows, marks, and work for each packet of a list.
 
-use super::super::{Gateway, Home, Input, MANY, MAX_ACCOUNTS, MAX_OF_ONE};
+use super::super::{FEW, Gateway, Home, Input, MANY, MAX_ACCOUNTS, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::{datagram, segment};
 use crate::wire::{Heard, List, Register, Run, all};
@@ -56,6 +56,16 @@ fn opened() -> Gateway {
     gateway.handle(Input::FromSender(&bytes(&syn)), Time::ZERO);
     gateway.handle(Input::FromReceiver(&bytes(&answer)), Time::ZERO);
     gateway
+}
+
+/// A packet of the receiver that acknowledges the SYN, and offers so many bytes.
+fn room_for(window: u16) -> Vec<u8> {
+    let (plain, _) = wire::decode(&segment(0, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let ack = Segment { seq: 99, ack: 1000, window, source: destination, destination: source, ..plain };
+    let mut out = Vec::new();
+    wire::encode(&ack, wire::Payload::Zeros, &mut out);
+    out
 }
 
 fn session(gateway: &Gateway) -> &Session {
@@ -390,6 +400,38 @@ fn where_too_many_packets_are_listed_a_session_may_list_few() {
     gateway.listed = MANY;
     list(&mut gateway, vec![run(64, 100, 0, 10)], vec![]);
     assert_eq!(session(&gateway).entries.len(), 100, "who has little is given more");
+}
+
+/// Nobody would ever be asked for the rest, and it would count as held.
+#[test]
+fn what_a_neighbour_hears_beyond_its_bound_is_no_promise() {
+    let mut gateway = opened();
+    gateway.handle(Input::FromReceiver(&room_for(60_000)), Time::ZERO);
+    for (tunnel, who) in [(2, 7), (3, 8)] {
+        gateway.handle(Input::TunnelUp(Tunnel(tunnel), who), Time::ZERO);
+        neighbour(&mut gateway, Tunnel(tunnel), 0);
+    }
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    // The second run says that the first was not the last.
+    list(&mut gateway, vec![run(64, 1500, 1000, 10), run(1564, 1, 16_000, 10)], vec![]);
+    gateway.listed = MANY;
+    for tunnel in [2, 3] {
+        let heard = Heard { session: 0, room: 0, numbers: (64..1565).collect(), marks: vec![] };
+        say_by(&mut gateway, Tunnel(tunnel), Message::Heard(heard));
+    }
+    let held: Vec<usize> = session(&gateway).members.iter().map(|m| m.held.len()).collect();
+    assert_eq!(held, [0, FEW, FEW]);
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    let mut alive = Vec::new();
+    Message::Alive { room: 0 }.write(&mut alive);
+    for now in (0..32).map(|n| Time::from_millis(100 * n)) {
+        for n in [2, 3] {
+            gateway.handle(Input::FromTunnel(Tunnel(n), &alive), now);
+        }
+        gateway.handle(Input::Timer, now);
+    }
+    let why = |o: &Output| if let Output::Ended { why, .. } = o { Some(*why) } else { None };
+    assert_eq!(gateway.out.iter().find_map(why), Some(Why::Orphaned), "known to be nobody's at once");
 }
 
 #[test]

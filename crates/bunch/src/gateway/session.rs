@@ -240,7 +240,7 @@ impl Session {
         };
         let Some(mut packet) = packet.filter(right) else {
             cx.note(who, |account| account.damaged += 1);
-            self.members[i].delivery.failed(cx.now);
+            self.members[i].delivery.damaged(cx.now);
             self.again(number, apid, Some(apid));
             return self.plan(cx, None);
         };

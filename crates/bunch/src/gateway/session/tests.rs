@@ -348,6 +348,22 @@ fn who_comes_when_there_are_too_many_accounts_has_none() {
     assert_eq!((gateway.accounts.len(), gateway.account(7)), (MAX_ACCOUNTS, None));
 }
 
+/// The home may have handed it another packet than the one that it listed.
+#[test]
+fn a_packet_that_was_not_listed_costs_trust_in_its_session_alone() {
+    let mut gateway = opened();
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![]);
+    let window = |gateway: &Gateway| session(gateway).members[1].delivery.window(Time::ZERO);
+    let before = window(&gateway);
+    say_by(&mut gateway, Tunnel(2), Message::Data(Data { session: 5, number: 64, elided: vec![2] }));
+    assert_eq!(window(&gateway), before / 2.0);
+    gateway.handle(Input::TunnelDown(Tunnel(2)), Time::ZERO);
+    assert_eq!(gateway.account(7).map(|a| (a.damaged, a.score)), Some((1, 1.0)));
+}
+
 /// Ten bytes of rubbish would have another's uplink send a whole packet once more, each time.
 #[test]
 fn rubbish_of_one_member_asks_no_other_again() {

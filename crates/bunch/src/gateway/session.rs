@@ -160,6 +160,11 @@ impl Session {
         self.stream.as_ref().map_or(0, |s| s.stored)
     }
 
+    /// Bytes of memory that this takes.
+    pub(super) fn memory(&self) -> u64 {
+        self.stream.as_ref().map_or(0, Stream::memory)
+    }
+
     /// Packets that are listed, and heard.
     pub(super) fn listed(&self) -> usize {
         self.entries.len() + self.members.iter().map(|m| m.held.len()).sum::<usize>()

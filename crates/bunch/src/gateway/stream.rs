@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Most bytes of payload that are kept for the receiver.
 pub(super) const MEMORY: u64 = 4 << 20;
+/// What a segment takes besides its payload, in bytes: here, and in the proxy.
+const OVERHEAD: u64 = 192;
 /// Pieces of it out of order, and packets.
 const MAX_PIECES: usize = ropewalk_pep::MAX_RANGES;
 
@@ -93,6 +95,12 @@ impl Stream {
             timeout: None,
             over: None,
         }
+    }
+
+    /// Bytes of memory that its payload takes: segments of one byte are mostly what goes with them.
+    pub(super) fn memory(&self) -> u64 {
+        let waiting = if let Kind::Ordered(_, waiting) = &self.kind { waiting.len() } else { 0 };
+        self.stored + OVERHEAD * (self.store.len() + waiting) as u64
     }
 
     /// The place of a byte in the stream.

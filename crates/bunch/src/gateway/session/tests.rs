@@ -9,6 +9,7 @@ use ropewalk_pep::Why;
 use std::net::Ipv4Addr;
 
 mod deaths;
+mod memory;
 
 fn flow(protocol: u8) -> Flow {
     let (source, destination) = ("192.168.1.2:40000".parse().unwrap(), "10.9.0.2:5201".parse().unwrap());

@@ -2,7 +2,7 @@
 
 use super::codec::{self, Marks, Parsed};
 use super::store::{Packets, Store};
-use ropewalk_packet::{SackBlocks, Segment, seq};
+use ropewalk_packet::{SackBlocks, Segment, seq, wire};
 use ropewalk_pep::{Config, Counts, Effect, End, Event, Policy, Proxy, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -63,6 +63,10 @@ impl Relay {
             out.push(packet.to_vec());
             return;
         }
+        // What is acknowledged here has no counter of marks: the ends are to agree on classic ECN.
+        let classic =
+            if self.config.policy == Policy::Snoop { None } else { wire::without_accecn(packet) };
+        let packet = classic.as_deref().unwrap_or(packet);
         let config = &self.config;
         let sides = self.connections.entry(key).or_insert_with(|| [side(config), side(config)]);
         sides[index(end)].marks = parsed.marks;

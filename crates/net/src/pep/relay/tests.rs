@@ -149,6 +149,29 @@ fn what_is_left_alone_comes_out_as_it_came() {
     assert_eq!(relay.holds(), (0, 0));
 }
 
+/// An offer of AccECN: the bit that was NS is set, too.
+fn accurate(mut packet: Vec<u8>) -> Vec<u8> {
+    packet[52] |= 1;
+    let covered = u32::from(!u16::from_be_bytes([packet[56], packet[57]])) + 0x0100;
+    let covered = (covered & 0xFFFF) + (covered >> 16);
+    packet[56..58].copy_from_slice(&(!(covered as u16)).to_be_bytes());
+    packet
+}
+
+#[test]
+fn ends_of_a_split_connection_agree_on_classic_ecn() {
+    let syn = segment(Flags::SYN | Flags::ECE | Flags::CWR, 99, 0, 0);
+    let classic = packet(true, &syn, &[]);
+    let offer = accurate(classic.clone());
+    assert!(codec::parse(&offer).is_some(), "its checksum fits");
+    let first = |policy, p: &[u8]| put(&mut Relay::new(Config::new(policy), 10), Time::ZERO, p);
+    assert_eq!(first(Policy::Split, &offer), [classic]);
+    assert_eq!(first(Policy::Snoop, &offer), std::slice::from_ref(&offer), "null case: nothing is made anew");
+    let mptcp = Some(ropewalk_packet::MptcpOption::Capable { sender: None, receiver: None });
+    let other = accurate(packet(true, &Segment { options: Options { mptcp, ..syn.options }, ..syn }, &[]));
+    assert_eq!(first(Policy::Split, &other), std::slice::from_ref(&other), "null case: left alone");
+}
+
 /// A connection with timestamps: the client's begin with 1000.
 fn stamped_relay() -> Relay {
     let mut relay = Relay::new(Config { memory_bytes: 100_000, ..Config::new(Policy::Split) }, 10);

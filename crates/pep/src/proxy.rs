@@ -141,6 +141,18 @@ impl<K: Copy + Ord> Proxy<K> {
         self.collect(key, Some((from, &segment)), now)
     }
 
+    /// A packet of end `from` that cannot be read, such as a fragment, begins at this number. What
+    /// it carries nobody here acknowledges, so the connection is left alone from now on. False if
+    /// bytes are held: then the packet is to be dropped, and its sender repeats it.
+    pub fn leave_alone(&mut self, key: K, from: End, number: u32) -> bool {
+        let entry = self.entries.get(&key).filter(|e| e.connection.expects(from, number));
+        let holds = entry.map(|e| e.connection.holds() > 0);
+        if holds == Some(false) {
+            self.forget(key);
+        }
+        holds != Some(true)
+    }
+
     /// The time of [`next_timeout`](Self::next_timeout) has come.
     pub fn on_timer(&mut self, now: Time) {
         let later = self.due.iter().take_while(|(at, _)| *at <= now).count();

@@ -149,6 +149,33 @@ fn what_is_left_alone_comes_out_as_it_came() {
     assert_eq!(relay.holds(), (0, 0));
 }
 
+/// The first fragment of a packet (RFC 8200 §4.5).
+fn first_fragment(packet: &[u8]) -> Vec<u8> {
+    let header: [u8; 8] = [6, 0, 0, 1, 0, 0, 0, 7];
+    let mut out = [&packet[..40], &header, &packet[40..120]].concat();
+    out[4..6].copy_from_slice(&88u16.to_be_bytes());
+    out[6] = 44;
+    out
+}
+
+/// The receiver acknowledged what had passed beside the proxy, which took that for a guess: it stood.
+#[test]
+fn a_connection_that_goes_over_to_fragments_is_left_alone() {
+    let mut relay = opened(Policy::Split);
+    let at = |number| packet(true, &segment(Flags::ACK, number, 500, 1000), &[7; 1000]);
+    let guess = first_fragment(&at(1 << 30));
+    assert_eq!(put(&mut relay, Time::ZERO, &guess), std::slice::from_ref(&guess));
+    assert_eq!(put(&mut relay, Time::ZERO, &at(100)).len(), 1, "null case: another's number changes nothing");
+    assert_eq!(relay.holds(), (1, 1000));
+    let odd = first_fragment(&at(1100));
+    assert!(put(&mut relay, Time::ZERO, &odd).is_empty(), "bytes are held: it is repeated");
+    let ack = packet(false, &segment(Flags::ACK, 500, 1100, 0), &[]);
+    put(&mut relay, Time::ZERO, &ack);
+    assert_eq!(put(&mut relay, Time::ZERO, &odd), std::slice::from_ref(&odd));
+    assert_eq!(relay.holds(), (0, 0));
+    assert_eq!(put(&mut relay, Time::ZERO, &at(2100)), [at(2100)]);
+}
+
 /// An offer of AccECN: the bit that was NS is set, too.
 fn accurate(mut packet: Vec<u8>) -> Vec<u8> {
     packet[52] |= 1;

@@ -187,6 +187,7 @@ impl Onward {
         self.pieces.iter().filter(|p| p.in_flight()).map(Piece::bytes).sum()
     }
 
+    /// Counts anew, after what walks over all pieces anyway.
     fn count(&mut self) {
         let mut all = Tally { flight: self.flight(), ..Tally::default() };
         for piece in self.pieces.iter().take_while(|p| p.sent_at.is_some()) {
@@ -206,7 +207,7 @@ impl Onward {
             return self.pieces.iter().position(Piece::is_lost);
         }
         let unsent = self.pieces.partition_point(|p| p.sent_at.is_some());
-        self.pieces.get(unsent).filter(|p| fits(p)).map(|_| unsent)
+        self.pieces.get(unsent).is_some_and(fits).then_some(unsent)
     }
 
     /// The next piece to send below `edge`, lost ones first; it counts as sent. True if it is a

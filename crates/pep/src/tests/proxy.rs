@@ -303,7 +303,9 @@ fn what_is_over_for_longest_makes_room_first() {
     assert!(b.put(3, End::A, syn).is_some());
     assert_eq!([0, 2, 3].map(|key| b.proxy.is_taken(key)), [false, true, true]);
     for key in [2, 3] {
-        [(End::B, answer), (End::A, data(1, 0))].map(|(from, s)| drop(b.put(key, from, s)));
+        for (from, segment) in [(End::B, answer), (End::A, data(1, 0))] {
+            b.put(key, from, segment);
+        }
     }
     assert_eq!(b.put(4, End::A, syn), None, "those that are left live");
 }

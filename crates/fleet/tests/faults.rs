@@ -152,6 +152,21 @@ fn an_odd_key_is_said_and_stops_nothing() {
     assert!(b.read(|c| c.client("bob").is_some()) && warns(&b, "cannot be read"));
 }
 
+/// What the record of before had besides, its device's key and its address, is left behind.
+#[test]
+fn a_device_whose_record_was_damaged_or_deleted_comes_by_a_new_invite() {
+    let Some((cluster, _proxy, a, _told)) = world() else { return };
+    cluster.put(b"/test/fleet/client/alice", b"{");
+    invite(&cluster, "alice", 2);
+    eventually("it is known", || a.read(|c| c.client("alice").is_some_and(|client| client.key.is_none())));
+    come(&a, 1, 2);
+    cluster.delete("/test/fleet/client/alice");
+    eventually("it is known", || a.read(|c| c.client("alice").is_none()));
+    invite(&cluster, "alice-again", 3);
+    come(&a, 1, 3);
+    assert!(a.read(|c| c.client("alice-again").is_some_and(|client| client.key == Some(ALICE))));
+}
+
 #[test]
 fn an_etcd_without_room_is_said_and_known_clients_come() {
     let Some((cluster, _proxy, a, _told)) = world() else { return };

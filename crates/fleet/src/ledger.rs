@@ -1,7 +1,7 @@
 //! The transactions. Each may be done twice without doing more than once: whoever does not know
 //! whether it was done reads again and sees.
 
-use crate::copy::parse;
+use crate::copy::{fleet_key, parse};
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError};
 use crate::pool::Pool;
 use crate::quota::Quota;
@@ -105,6 +105,8 @@ struct Entry {
 pub struct Ledger {
     pub(crate) caller: crate::etcd::Caller,
     pub(crate) keys: Keys,
+    /// The fleet's key: a store without it knows no device, and refuses none. None: not asked.
+    pub(crate) fleet: Option<PublicKey>,
 }
 
 /// It is the record of a client that may come in.
@@ -119,7 +121,7 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
 impl Ledger {
     /// A line of its own to the store; `prefix` ends in a slash.
     pub fn new(etcd: &Etcd, prefix: &str) -> Ledger {
-        Ledger { caller: etcd.caller(), keys: Keys(prefix.into()) }
+        Ledger { caller: etcd.caller(), keys: Keys(prefix.into()), fleet: None }
     }
 
     async fn get(&mut self, key: String) -> Result<Option<KeyValue>, StoreError> {
@@ -302,8 +304,9 @@ impl Ledger {
         device: &PublicKey,
         (invite, secret): (InviteId, &InviteSecret),
     ) -> Result<Entry, ClaimError> {
-        let places = [Op::Get(self.keys.device(device)), Op::Get(self.keys.invite(invite))];
-        let found = self.caller.txn(&[], &places, &[]).await?.read;
+        let places = [self.keys.device(device), self.keys.invite(invite), self.keys.fleet_key()];
+        let mut found = self.caller.txn(&[], &places.map(Op::Get), &[]).await?.read;
+        let fleet = found.pop().flatten().as_ref().and_then(fleet_key);
         let place = found.first().and_then(Option::as_ref).map(|kv| kv.revision);
         let names = found.into_iter().flatten().filter_map(|kv| String::from_utf8(kv.value).ok());
         for name in names {
@@ -319,6 +322,10 @@ impl Ledger {
                 Some(_) if !is_its_own => Err(Refusal::TokenInUse.into()),
                 _ => Ok(Entry { name, kv, record, place }),
             };
+        }
+        if self.fleet.is_some() && self.fleet != fleet {
+            // What is known in an empty store, or in another fleet's, says nothing of the device.
+            return Err(StoreError::Gone("the store has not this fleet's key".into()).into());
         }
         Err(Refusal::UnknownInvite.into())
     }

@@ -6,9 +6,9 @@ use common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_fleet::{Evict, JoinError, Member, StoreAddress};
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ALICE: PublicKey = PublicKey([1; 32]);
 
@@ -301,6 +301,27 @@ fn a_store_that_lost_the_fleet_takes_nobody_away_until_the_key_is_back() {
     assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
     invite(&cluster, "bob", 2);
     come(&a, 2, 2);
+}
+
+/// A client that is told that its invite is unknown does not try again.
+#[test]
+fn a_store_that_lost_the_fleet_refuses_nobody_who_was_invited() {
+    let Some((mut cluster, _proxy, a, _told)) = world() else { return };
+    let key = cluster.value("/test/fleet/key").unwrap();
+    invite(&cluster, "bob", 2);
+    eventually("it is known", || a.read(|c| c.client("bob").is_some()));
+    cluster.empty();
+    eventually("it is said", || warns(&a, "what is known here is from before"));
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        assert!(!is_ready(&a, 2, 2), "bob is answered by a store that never knew him");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The store is this fleet's from now on, and says who is unknown.
+    cluster.put(b"/test/fleet/key", &key);
+    eventually("he is answered", || is_ready(&a, 2, 2));
+    let (id, secret) = hello(2);
+    assert_eq!(a.admit(&PublicKey([2; 32]), (id, &secret)), Err(Refusal::UnknownInvite));
 }
 
 #[test]

@@ -247,6 +247,32 @@ fn a_name_is_free_when_its_lease_ends_and_who_lost_it_serves_nobody() {
 }
 
 #[test]
+fn a_gateways_record_that_is_gone_or_old_is_written_again() {
+    let Some((mut cluster, _proxy, a, _told)) = world() else { return };
+    let place = "/test/fleet/gateway/a";
+    eventually("all of it is written", || a.report().gateways.iter().any(|g| !g.endpoints.is_empty()));
+    cluster.delete(place);
+    eventually("it is there again", || cluster.value(place).is_some());
+    // Another gateway of the name has it now.
+    cluster.put(place.as_bytes(), br#"{"instance":"x","endpoints":[]}"#);
+    eventually("it is said", || warns(&a, "has taken the name"));
+    cluster.delete(place);
+    eventually("it has its name again", || a.report().warnings.is_empty());
+    // What it was when the store was backed up does not come back.
+    let drains = || a.report().gateways.iter().any(|g| g.draining);
+    a.drain(true);
+    eventually("it is written", drains);
+    cluster.back_up();
+    a.drain(false);
+    eventually("it takes sessions", || !drains());
+    (10..40).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    eventually("it is known", || a.read(|c| c.client("later39").is_some()));
+    cluster.restore();
+    eventually("it is noticed", || a.read(|c| c.client("later39").is_none()));
+    eventually("it takes sessions all the same", || a.report().gateways.len() == 1 && !drains());
+}
+
+#[test]
 fn history_is_forgotten_and_nothing_else() {
     let Some((cluster, _proxy, a, _told)) = world() else { return };
     let at_first = r#"{"key":"AA==","range_end":"AA==","revision":"2"}"#;

@@ -128,13 +128,31 @@ fn number(node: &mut Node, n: i64) {
 }
 
 fn numbered(text: &str, n: i64) -> String {
-    let mut out = text.replace("{n}", &n.to_string());
-    while let Some(at) = out.find("{n+") {
-        let Some(end) = out[at..].find('}') else { break };
-        let Ok(more) = out[at + 3..at + end].parse::<u32>() else { break };
-        out.replace_range(at..=at + end, &(n + i64::from(more)).to_string());
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once("{n") {
+        out.push_str(before);
+        rest = match added(after) {
+            Some((more, after)) => {
+                out.push_str(&(n + i64::from(more)).to_string());
+                after
+            }
+            None => {
+                out.push_str("{n");
+                after
+            }
+        };
     }
-    out
+    out + rest
+}
+
+/// What `}` or `+K}` adds to the number, and what follows it.
+fn added(text: &str) -> Option<(u32, &str)> {
+    if let Some(after) = text.strip_prefix('}') {
+        return Some((0, after));
+    }
+    let text = text.strip_prefix('+')?;
+    let (number, after) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    Some((number.parse().ok()?, after.strip_prefix('}')?))
 }
 
 fn fan_out(flows: &[Node], machines: &[String], reader: &mut Reader) -> Vec<Node> {
@@ -207,6 +225,19 @@ mod tests {
             ring.contains("s2 = { position = [1.0, 2.0, 0.0] }, s3 = { position = [-1.0, 0.0, 0.0] }"),
             "{ring}"
         );
+    }
+
+    #[test]
+    fn each_number_of_a_text_is_written_and_nothing_else() {
+        for (text, written) in [
+            ("{n}", "7"),
+            ("a{n}b{n+2}c", "a7b9c"),
+            ("{n+}{n+x}{m}{n+1}", "{n+}{n+x}{m}8"),
+            ("{n{n}}{n", "{n7}{n"),
+            ("{n+4294967296}-{n+4294967295}", "{n+4294967296}-4294967302"),
+        ] {
+            assert_eq!(numbered(text, 7), written);
+        }
     }
 
     /// What is said of the copies that a text asks for.

@@ -227,6 +227,10 @@ fn impossible_settings() {
             "s.toml:33: event.0.at: this is after the run has ended",
         ),
         (
+            and("[[event]]\nat = \"1s\"\nwhat = \"link-set\"\nlink = \"server:eth0-ap:eth0\"\nrate = \"0bit/s\""),
+            "s.toml:36: event.0.rate: a rate of 0 carries nothing; write more, or what = \"link-down\"",
+        ),
+        (
             and("[[event]]\nat = \"1s\"\nwhat = \"move\"\nlink = \"a\""),
             "s.toml:35: event.0.link: this means nothing for move, which takes node, position",
         ),

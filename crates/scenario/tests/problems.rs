@@ -175,6 +175,10 @@ fn impossible_settings() {
             "s.toml:23: node.sta1.interface.wlan0.address: node.ap.interface.wlan0 has 10.1.2.2 already; write another",
         ),
         (
+            with(&[("channel = 36\nrate", "channel = 36\nedca.best-effort.cw-max = 65535\nrate")]),
+            "s.toml:18: node.sta1.radio.r0.edca.best-effort.cw-max: a contention window is one less than a power of two, such as 15 or 1023",
+        ),
+        (
             with(&[("kind = \"tcp\"", "kind = \"udp\"\nmss = 1000")]),
             "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, spells, packet, deadline",
         ),

@@ -87,7 +87,7 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
         let key = format!("{key}.edca.{category}");
         judge.known(&key, "priority", category, categories.iter().copied());
         for (window, below) in [(edca.cw_min, "cw-min"), (edca.cw_max, "cw-max")] {
-            let wrong = window.is_some_and(|w| !(w + 1).is_power_of_two() || w > 32_767);
+            let wrong = window.is_some_and(|w| w > 32_767 || !(w + 1).is_power_of_two());
             judge.fail_if(wrong, format!("{key}.{below}"), || {
                 "a contention window is one less than a power of two, such as 15 or 1023".into()
             });

@@ -284,6 +284,18 @@ fn packet_times_belong_to_the_weighted_fair_medium() {
 }
 
 #[test]
+fn what_is_drawn_before_a_run_has_a_bound() {
+    let long = |more: &str| said(&and(more).replace("\"10s\"", "\"20000h\""));
+    let pair = "between = [\"ap:r0\", \"sta1:r0\"]\nclear = \"1ms\"\nblocked = \"1ms\"\n";
+    let told = long(&format!("[[medium.blockage]]\n{pair}"));
+    assert!(told.contains("medium.blockage.0.clear: this makes 72000000000 changes; 100000 are the"), "{told}");
+    let bunch = "[bunch.b]\ngateway = \"server\"\nhome = \"ap\"\nneighbours = [\"sta1\"]\nreceiver = \"sta2\"\n";
+    let told = long(&format!("{bunch}churn = \"100ms\"\n"));
+    assert!(told.contains("bunch.b.churn: this makes 720000000 changes; 100000 are the most"), "{told}");
+    assert!(!long("").contains("changes"), "a long run alone draws nothing");
+}
+
+#[test]
 fn people_in_the_way_are_checked() {
     let said = said(&and(
         "[[medium.blockage]]\nbetween = [\"ap:r0\", \"ap:r0\"]\nclear = \"0s\"\nloss = \"200dB\"\n",

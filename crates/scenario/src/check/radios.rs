@@ -220,7 +220,7 @@ fn check_medium(judge: &mut Judge) {
 }
 
 fn check_blockage(judge: &mut Judge) {
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut changes) = (BTreeSet::new(), 0);
     for (i, pair) in judge.scenario.medium.blockage.iter().enumerate() {
         let key = format!("medium.blockage.{i}");
         if judge.two_radios(&format!("{key}.between"), &pair.between) {
@@ -238,6 +238,8 @@ fn check_blockage(judge: &mut Judge) {
         judge.fail_if(!(0.0..=100.0).contains(&pair.loss.0), format!("{key}.loss"), || {
             "a body takes 0 to 100 dB".into()
         });
+        changes += 2 * judge.changes(pair.clear + pair.blocked);
+        judge.refuse_many(changes, format!("{key}.clear"));
     }
 }
 

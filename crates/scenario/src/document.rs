@@ -8,6 +8,8 @@ use crate::tree::{self, Node, Origin, Table, Value};
 use crate::{address, expand, place};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -32,14 +34,14 @@ impl Document {
             file: file.clone(),
             list: vec![Problem { origin: Origin::Line(0), key: String::new(), sentence: why }],
         };
-        let length =
-            std::fs::metadata(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?.len();
-        if length > MAX_FILE_BYTES {
-            return Err(unreadable(format!(
-                "the file has {length} bytes; a scenario has at most {MAX_FILE_BYTES}"
-            )));
+        let mut bytes = Vec::new();
+        // What has no length, such as a device, is not read to its end.
+        let read = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let length = read.map_err(|e| unreadable(format!("the file cannot be read: {e}")))?;
+        if length as u64 > MAX_FILE_BYTES {
+            let sentence = format!("the file is too long; a scenario has at most {MAX_FILE_BYTES} bytes");
+            return Err(unreadable(sentence));
         }
-        let bytes = std::fs::read(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| unreadable("the file is no text; a scenario is TOML in UTF-8".into()))?;
         Document::parse(&file, &text)
@@ -337,6 +339,12 @@ mod tests {
         assert!(!other.iter().any(|(pattern, name)| fits(pattern, name)));
         // Tried one by one, these places would take years.
         assert!(!fits(&format!("{}b", "*a".repeat(20)), &"a".repeat(60)));
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_too_long() {
+        let error = Document::read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: the file is too long; a scenario has at most 16777216 bytes");
     }
 
     #[test]

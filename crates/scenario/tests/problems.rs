@@ -77,6 +77,21 @@ fn text_that_is_no_toml() {
 }
 
 #[test]
+fn what_a_terminal_obeys_is_neither_read_nor_shown() {
+    let sentence = "a terminal obeys control characters; write this text without them";
+    let title = with(&[("duration", "title = \"\\u001b[2J\"\nduration")]);
+    assert_eq!(said(&title), format!("s.toml:1: title: {sentence}"));
+    let key = said(&and("\"\\u001b[2J\" = 1\n"));
+    assert!(key.contains("flow.down-sta1.\\u{1b}[2J: there is no such key"), "{key}");
+    for axis in ["cases = { \"\\u009b\" = {} }", "key = \"title\"\nvalues = [\"a\\u0007\"]"] {
+        let told = said(&and(&format!("[[sweep.axis]]\nname = \"x\"\n{axis}\n")));
+        assert_eq!(told, format!("s.toml:32: sweep.axis.x: {sentence}"));
+    }
+    // Lines and tabs are no commands.
+    assert_eq!(said(&with(&[("duration", "title = \"a\\n\\tb\"\nduration")])), "");
+}
+
+#[test]
 fn unknown_names() {
     for (text, sentence) in [
         (

@@ -4,6 +4,7 @@ use super::Judge;
 use crate::document::fits;
 use crate::file::{Axis, Expect, Figure, Mode, Over, Seeds};
 use crate::over_seeds::seeds_needed;
+use crate::problem::{COMMANDS, is_command};
 use crate::report::Metric;
 use crate::sweep::{label_of, scales};
 use std::collections::BTreeSet;
@@ -64,6 +65,10 @@ fn check_axis(judge: &mut Judge, key: &str, axis: &Axis) {
         judge.fail_if(!seen.insert(label_of(value)), format!("{key}.values"), || {
             format!("{value} is there twice")
         });
+    }
+    let labels = axis.values.iter().map(label_of).chain(axis.cases.keys().cloned());
+    for _ in labels.filter(|label| label.contains(is_command)) {
+        judge.fail(key, COMMANDS);
     }
     let keys = axis.key.iter().chain(axis.cases.values().flat_map(|settings| settings.keys()));
     for own in keys.filter(|k| {

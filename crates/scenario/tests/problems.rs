@@ -92,6 +92,17 @@ fn what_a_terminal_obeys_is_neither_read_nor_shown() {
 }
 
 #[test]
+fn a_machine_for_which_no_address_is_left_is_said() {
+    // The access point has the first of 254.
+    assert_eq!(said(&with(&[("count = 2", "count = 253")])), "");
+    let full = [("count = 2", "count = 254")];
+    let told = said(&with(&full));
+    assert!(told.contains("node.sta254.interface.wlan0.address: there is no address left for it"), "{told}");
+    let larger = ("ssid = \"home\"\n[node.sta]", "ssid = \"home\"\naddress = \"10.2.0.1/16\"\n[node.sta]");
+    assert_eq!(said(&with(&[full[0], larger])), "");
+}
+
+#[test]
 fn unknown_names() {
     for (text, sentence) in [
         (

@@ -258,7 +258,10 @@ mod tests {
         let nodes = format!("[node.a]\ncount = 3000\nnat = [\"{long}\"]\n");
         assert_eq!(refused(&nodes), [format!("node.a.count: {too_long}")]);
         let flows = format!("[[flow]]\nname = \"f\"\nfrom = \"a*\"\nto = \"{long}\"\n");
-        assert_eq!(refused(&format!("{flows}[node.a]\ncount = 3000\n")), [format!("flow.f.from: {too_long}")]);
+        assert_eq!(
+            refused(&format!("{flows}[node.a]\ncount = 3000\n")),
+            [format!("flow.f.from: {too_long}")]
+        );
     }
 
     #[test]

@@ -257,7 +257,9 @@ fn impossible_settings() {
             "s.toml:33: event.0.at: this is after the run has ended",
         ),
         (
-            and("[[event]]\nat = \"1s\"\nwhat = \"link-set\"\nlink = \"server:eth0-ap:eth0\"\nrate = \"0bit/s\""),
+            and(
+                "[[event]]\nat = \"1s\"\nwhat = \"link-set\"\nlink = \"server:eth0-ap:eth0\"\nrate = \"0bit/s\"",
+            ),
             "s.toml:36: event.0.rate: a rate of 0 carries nothing; write more, or what = \"link-down\"",
         ),
         (
@@ -314,8 +316,12 @@ fn what_is_drawn_before_a_run_has_a_bound() {
     let long = |more: &str| said(&and(more).replace("\"10s\"", "\"20000h\""));
     let pair = "between = [\"ap:r0\", \"sta1:r0\"]\nclear = \"1ms\"\nblocked = \"1ms\"\n";
     let told = long(&format!("[[medium.blockage]]\n{pair}"));
-    assert!(told.contains("medium.blockage.0.clear: this makes 72000000000 changes; 100000 are the"), "{told}");
-    let bunch = "[bunch.b]\ngateway = \"server\"\nhome = \"ap\"\nneighbours = [\"sta1\"]\nreceiver = \"sta2\"\n";
+    assert!(
+        told.contains("medium.blockage.0.clear: this makes 72000000000 changes; 100000 are the"),
+        "{told}"
+    );
+    let bunch =
+        "[bunch.b]\ngateway = \"server\"\nhome = \"ap\"\nneighbours = [\"sta1\"]\nreceiver = \"sta2\"\n";
     let told = long(&format!("{bunch}churn = \"100ms\"\n"));
     assert!(told.contains("bunch.b.churn: this makes 720000000 changes; 100000 are the most"), "{told}");
     assert!(!long("").contains("changes"), "a long run alone draws nothing");

@@ -1,0 +1,117 @@
+//! What access points' networks take out of a bond.
+
+use super::*;
+
+#[test]
+fn a_station_s_router_outside_its_network_takes_nothing_out_of_a_bond() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _bond = bond(client);
+    client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
+    let station = world.station();
+    let address = "192.168.77.5/24".parse().unwrap();
+    let given = StationAddress { address, router: Some("10.77.0.1".parse().unwrap()), metric: 50 };
+    client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        station.add(&mut journal, &given).unwrap();
+        station.open_to_all(&given, true).unwrap();
+        // The router is on the link of whoever is bound to the station, and of nobody else.
+        let way = |words: &str| ip(&format!("route get {words}"));
+        assert!(way("192.0.2.1").contains("via 10.77.0.1 dev wa"), "{}", way("192.0.2.1"));
+        assert!(way("192.0.2.1 oif wa").contains("via 10.77.0.1 dev wa"));
+        for of_the_bond in ["10.77.0.1", "10.77.0.9"] {
+            assert!(way(of_the_bond).contains("dev rw0"), "{}", way(of_the_bond));
+        }
+        station.remove(&mut journal, &given).unwrap();
+        assert!(way("192.0.2.1").contains("dev va"));
+        journal.restore().unwrap();
+    });
+}
+
+/// A network of an access point that lies inside a `--route`.
+#[test]
+fn a_station_s_network_is_not_opened_to_all_inside_a_bond_s_route() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    client.run("sysctl", "-qw net.ipv4.conf.all.rp_filter=0");
+    let station = world.station();
+    let address = "10.50.0.5/24".parse().unwrap();
+    let given = StationAddress { address, router: Some("10.50.0.1".parse().unwrap()), metric: 50 };
+    client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        Routes::new(tun.index()).add(&mut journal, "10.0.0.0/8".parse().unwrap()).unwrap();
+        let way = |words: &str| ip(&format!("route get {words}"));
+        station.add(&mut journal, &given).unwrap();
+        // At first, and after the bond has come or gone.
+        for (on_link, device) in [(false, "rw0"), (true, "wa"), (false, "rw0"), (true, "wa")] {
+            station.open_to_all(&given, on_link).unwrap();
+            assert!(way("10.50.0.9").contains(&format!("dev {device}")), "{}", way("10.50.0.9"));
+            assert!(way("192.0.2.1").contains("via 10.50.0.1 dev wa"), "{}", way("192.0.2.1"));
+            // Whoever is bound to the station, a path of the bond say.
+            assert!(way("192.0.2.1 oif wa").contains("via 10.50.0.1 dev wa"));
+            assert!(way("10.50.0.9 oif wa").contains("dev wa"), "{}", way("10.50.0.9 oif wa"));
+        }
+        station.remove(&mut journal, &given).unwrap();
+        assert!(way("192.0.2.1").contains("dev va") && way("10.50.0.9").contains("dev rw0"));
+        journal.restore().unwrap();
+    });
+}
+
+/// A router that says of a network that it is on the link (RFC 4861 §4.2, §4.6.2).
+fn router_advertisement(network: &str, prefix_len: u8) -> Vec<u8> {
+    let mut all = vec![134, 0, 0, 0, 64, 0, 0x07, 0x08, 0, 0, 0, 0, 0, 0, 0, 0];
+    all.extend([3, 4, prefix_len, 0x80, 0, 1, 0x51, 0x80, 0, 0, 0x38, 0x40, 0, 0, 0, 0]);
+    all.extend(network.parse::<Ipv6Addr>().unwrap().octets());
+    all
+}
+
+#[test]
+fn what_a_station_s_router_takes_out_of_a_bond_is_withdrawn() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _bond = bond(client);
+    client.run("sysctl", "-qw net.ipv6.conf.wa.accept_ra=2");
+    world.world.ip("address add fe80::1/64 dev wb nodad");
+    let advertise = || {
+        world.world.inside(|| {
+            let index = list().unwrap().iter().find(|l| l.name == "wb").unwrap().index;
+            let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
+            sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
+            let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, index);
+            let words = router_advertisement("fd77:0:0:0:8000::", 72);
+            sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
+        });
+    };
+    let inside = "fd77::8000:0:0:9";
+    assert_eq!(device_towards(client, inside), "rw0");
+    eventually("the kernel believes it", || {
+        advertise();
+        device_towards(client, inside) == "wa"
+    });
+    let station = world.station();
+    let taken: IpNet = "fd77:0:0:0:8000::/72".parse().unwrap();
+    let IpNet::V6(network) = taken else { unreachable!() };
+    let is_seen = || {
+        let all = client.inside(|| routes().unwrap());
+        assert!(all.iter().any(|r| r.network.to_string() == "10.77.0.0/24" && r.index != station.index));
+        all.iter().any(|r| r.network == taken && r.index == station.index)
+    };
+    assert!(is_seen());
+    client.inside(|| station.withdraw(network).unwrap());
+    assert!(!is_seen());
+    assert_eq!(device_towards(client, inside), "rw0");
+    advertise();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(device_towards(client, inside), "rw0", "said again");
+    client.inside(|| station.withdraw(network).unwrap());
+}

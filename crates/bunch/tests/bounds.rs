@@ -274,7 +274,8 @@ fn what_comes_when_memory_is_full_damages_nothing() {
         upload.step(now, now > Time::from_millis(500));
         assert!(upload.gateway.kept_bytes() <= 100_000 + u64::from(LEN), "{}", upload.gateway.kept_bytes());
         if now == Time::from_millis(500) {
-            assert!(upload.gateway.kept_bytes() >= 100_000, "{}", upload.gateway.kept_bytes());
+            // A part is what goes with the packets.
+            assert!(upload.gateway.kept_bytes() >= 80_000, "{}", upload.gateway.kept_bytes());
         }
     }
     assert_eq!(upload.next, end, "all came");

@@ -10,7 +10,7 @@ use crate::quota::{Account, Metered, Quota};
 use crate::record::{ClientRecord, GatewayRecord, Keys, Serving, Sum, Usage};
 use crate::runs::Runs;
 use change::What;
-pub(crate) use change::{Change, parse};
+pub(crate) use change::{Change, fleet_key, parse};
 use jiff::civil::Date;
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::{BTreeMap, BTreeSet};

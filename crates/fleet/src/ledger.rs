@@ -1,7 +1,7 @@
 //! The transactions. Each may be done twice without doing more than once: whoever does not know
 //! whether it was done reads again and sees.
 
-use crate::copy::parse;
+use crate::copy::{fleet_key, parse};
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError};
 use crate::pool::Pool;
 use crate::quota::Quota;
@@ -91,11 +91,22 @@ pub struct Claimed {
     pub revision: i64,
 }
 
+/// The client that a device comes by, as it was read.
+struct Entry {
+    name: String,
+    kv: KeyValue,
+    record: ClientRecord,
+    /// Since when the store has the device's key for somebody's, if it has.
+    place: Option<i64>,
+}
+
 /// A line to the store.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) caller: crate::etcd::Caller,
     pub(crate) keys: Keys,
+    /// The fleet's key: a store without it knows no device, and refuses none. None: not asked.
+    pub(crate) fleet: Option<PublicKey>,
 }
 
 /// It is the record of a client that may come in.
@@ -110,7 +121,7 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
 impl Ledger {
     /// A line of its own to the store; `prefix` ends in a slash.
     pub fn new(etcd: &Etcd, prefix: &str) -> Ledger {
-        Ledger { caller: etcd.caller(), keys: Keys(prefix.into()) }
+        Ledger { caller: etcd.caller(), keys: Keys(prefix.into()), fleet: None }
     }
 
     async fn get(&mut self, key: String) -> Result<Option<KeyValue>, StoreError> {
@@ -267,17 +278,19 @@ impl Ledger {
     ) -> Result<Claimed, ClaimError> {
         let mut tried = BTreeSet::new();
         for _ in 0..TRIES {
-            let (name, kv, record) = self.entry_of(device, hello).await?;
+            let entry = self.entry_of(device, hello).await?;
+            let record = &entry.record;
             let has = record.ipv4.is_some_and(|a| pool.holds_v4(a)) && pool.holds_v6(record.ipv6);
             if record.key.is_some() && has {
+                let Entry { name, kv, record, .. } = entry;
                 return Ok(Claimed { name, record, revision: kv.revision });
             }
             let (ipv4, ipv6) = free(&tried).ok_or(Refusal::PoolFull)?;
             let new = ClientRecord { key: Some(*device), ipv4: Some(ipv4), ipv6, ..record.clone() };
-            let (when, then, otherwise) = self.binding(&name, &kv, &record, &new, device);
+            let (when, then, otherwise) = self.binding(&entry, &new, device);
             let txn = self.caller.txn(&when, &then, &otherwise).await?;
             if txn.succeeded {
-                return Ok(Claimed { name, record: new, revision: txn.revision });
+                return Ok(Claimed { name: entry.name, record: new, revision: txn.revision });
             }
             let others = new.addresses().zip(&txn.read).filter(|(_, found)| found.is_some());
             tried.extend(others.map(|(address, _)| address));
@@ -290,50 +303,53 @@ impl Ledger {
         &mut self,
         device: &PublicKey,
         (invite, secret): (InviteId, &InviteSecret),
-    ) -> Result<(String, KeyValue, ClientRecord), ClaimError> {
-        let places = [Op::Get(self.keys.device(device)), Op::Get(self.keys.invite(invite))];
-        let found = self.caller.txn(&[], &places, &[]).await?.read;
-        let name_in = |at: usize| {
-            let kv = found.get(at)?.as_ref()?;
-            String::from_utf8(kv.value.clone()).ok()
-        };
-        let by_device = name_in(0);
-        let Some(name) = by_device.clone().or_else(|| name_in(1)) else {
-            return Err(Refusal::UnknownInvite.into());
-        };
-        let kv = self.get(self.keys.client(&name)).await?.ok_or(Refusal::UnknownInvite)?;
-        let record = parse::<ClientRecord>(&kv).ok_or(Refusal::UnknownInvite)?;
-        let is_its_own = record.key == Some(*device);
-        if !is_its_own && (record.invite != invite.0 || !secret.matches(&record.fingerprint)) {
-            return Err(Refusal::UnknownInvite.into());
+    ) -> Result<Entry, ClaimError> {
+        let places = [self.keys.device(device), self.keys.invite(invite), self.keys.fleet_key()];
+        let mut found = self.caller.txn(&[], &places.map(Op::Get), &[]).await?.read;
+        let fleet = found.pop().flatten().as_ref().and_then(fleet_key);
+        let place = found.first().and_then(Option::as_ref).map(|kv| kv.revision);
+        let names = found.into_iter().flatten().filter_map(|kv| String::from_utf8(kv.value).ok());
+        for name in names {
+            let Some(kv) = self.get(self.keys.client(&name)).await? else { continue };
+            let Some(record) = parse::<ClientRecord>(&kv) else { continue };
+            let is_its_own = record.key == Some(*device);
+            // Where the client's record was damaged or deleted, its device's key binds nobody.
+            if !is_its_own && (record.invite != invite.0 || !secret.matches(&record.fingerprint)) {
+                continue;
+            }
+            return match record.key {
+                _ if record.revoked => Err(Refusal::Revoked.into()),
+                Some(_) if !is_its_own => Err(Refusal::TokenInUse.into()),
+                _ => Ok(Entry { name, kv, record, place }),
+            };
         }
-        match record.key {
-            _ if record.revoked => Err(Refusal::Revoked.into()),
-            Some(_) if !is_its_own => Err(Refusal::TokenInUse.into()),
-            _ => Ok((name, kv, record)),
+        if self.fleet.is_some() && self.fleet != fleet {
+            // What is known in an empty store, or in another fleet's, says nothing of the device.
+            return Err(StoreError::Gone("the store has not this fleet's key".into()).into());
         }
+        Err(Refusal::UnknownInvite.into())
     }
 
-    /// The transaction that makes `new` of `old`: the client is as it was read, and device and
-    /// addresses are nobody else's. The other steps read the addresses.
+    /// The transaction that makes `new` of an entry: the client and the device's place are as they
+    /// were read, and addresses are nobody else's. The other steps read the addresses.
     fn binding(
         &self,
-        name: &str,
-        kv: &KeyValue,
-        old: &ClientRecord,
+        Entry { name, kv, record: old, place: known }: &Entry,
         new: &ClientRecord,
         device: &PublicKey,
     ) -> (Vec<Compare>, Vec<Op>, Vec<Op>) {
         let place = self.keys.device(device);
-        let free = Compare::Absent(place.clone());
-        let own = old.key.map(|_| Compare::Is(place.clone(), name.into()));
-        let mut when = vec![Compare::At(kv.key.clone(), kv.revision), own.unwrap_or(free)];
-        let mut then = vec![Op::put(kv.key.clone(), json(new)), Op::put(place, name)];
+        let same = match known {
+            Some(revision) => Compare::At(place.clone(), *revision),
+            None => Compare::Absent(place.clone()),
+        };
+        let mut when = vec![Compare::At(kv.key.clone(), kv.revision), same];
+        let mut then = vec![Op::put(kv.key.clone(), json(new)), Op::put(place, name.as_str())];
         let mut otherwise = Vec::new();
         for address in new.addresses() {
             let key = self.keys.address(address);
             when.push(Compare::Absent(key.clone()));
-            then.push(Op::put(key.clone(), name));
+            then.push(Op::put(key.clone(), name.as_str()));
             otherwise.push(Op::Get(key));
         }
         let given_up = old.addresses().filter(|a| new.addresses().all(|b| b != *a));

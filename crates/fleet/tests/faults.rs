@@ -6,9 +6,9 @@ use common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_fleet::{Evict, JoinError, Member, StoreAddress};
-use ropewalk_session::{InviteId, InviteSecret, PublicKey, StaticKey};
+use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ALICE: PublicKey = PublicKey([1; 32]);
 
@@ -152,6 +152,21 @@ fn an_odd_key_is_said_and_stops_nothing() {
     assert!(b.read(|c| c.client("bob").is_some()) && warns(&b, "cannot be read"));
 }
 
+/// What the record of before had besides, its device's key and its address, is left behind.
+#[test]
+fn a_device_whose_record_was_damaged_or_deleted_comes_by_a_new_invite() {
+    let Some((cluster, _proxy, a, _told)) = world() else { return };
+    cluster.put(b"/test/fleet/client/alice", b"{");
+    invite(&cluster, "alice", 2);
+    eventually("it is known", || a.read(|c| c.client("alice").is_some_and(|client| client.key.is_none())));
+    come(&a, 1, 2);
+    cluster.delete("/test/fleet/client/alice");
+    eventually("it is known", || a.read(|c| c.client("alice").is_none()));
+    invite(&cluster, "alice-again", 3);
+    come(&a, 1, 3);
+    assert!(a.read(|c| c.client("alice-again").is_some_and(|client| client.key == Some(ALICE))));
+}
+
 #[test]
 fn an_etcd_without_room_is_said_and_known_clients_come() {
     let Some((cluster, _proxy, a, _told)) = world() else { return };
@@ -232,6 +247,32 @@ fn a_name_is_free_when_its_lease_ends_and_who_lost_it_serves_nobody() {
 }
 
 #[test]
+fn a_gateways_record_that_is_gone_or_old_is_written_again() {
+    let Some((mut cluster, _proxy, a, _told)) = world() else { return };
+    let place = "/test/fleet/gateway/a";
+    eventually("all of it is written", || a.report().gateways.iter().any(|g| !g.endpoints.is_empty()));
+    cluster.delete(place);
+    eventually("it is there again", || cluster.value(place).is_some());
+    // Another gateway of the name has it now.
+    cluster.put(place.as_bytes(), br#"{"instance":"x","endpoints":[]}"#);
+    eventually("it is said", || warns(&a, "has taken the name"));
+    cluster.delete(place);
+    eventually("it has its name again", || a.report().warnings.is_empty());
+    // What it was when the store was backed up does not come back.
+    let drains = || a.report().gateways.iter().any(|g| g.draining);
+    a.drain(true);
+    eventually("it is written", drains);
+    cluster.back_up();
+    a.drain(false);
+    eventually("it takes sessions", || !drains());
+    (10..40).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    eventually("it is known", || a.read(|c| c.client("later39").is_some()));
+    cluster.restore();
+    eventually("it is noticed", || a.read(|c| c.client("later39").is_none()));
+    eventually("it takes sessions all the same", || a.report().gateways.len() == 1 && !drains());
+}
+
+#[test]
 fn history_is_forgotten_and_nothing_else() {
     let Some((cluster, _proxy, a, _told)) = world() else { return };
     let at_first = r#"{"key":"AA==","range_end":"AA==","revision":"2"}"#;
@@ -286,6 +327,27 @@ fn a_store_that_lost_the_fleet_takes_nobody_away_until_the_key_is_back() {
     assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(ALICE)));
     invite(&cluster, "bob", 2);
     come(&a, 2, 2);
+}
+
+/// A client that is told that its invite is unknown does not try again.
+#[test]
+fn a_store_that_lost_the_fleet_refuses_nobody_who_was_invited() {
+    let Some((mut cluster, _proxy, a, _told)) = world() else { return };
+    let key = cluster.value("/test/fleet/key").unwrap();
+    invite(&cluster, "bob", 2);
+    eventually("it is known", || a.read(|c| c.client("bob").is_some()));
+    cluster.empty();
+    eventually("it is said", || warns(&a, "what is known here is from before"));
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        assert!(!is_ready(&a, 2, 2), "bob is answered by a store that never knew him");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The store is this fleet's from now on, and says who is unknown.
+    cluster.put(b"/test/fleet/key", &key);
+    eventually("he is answered", || is_ready(&a, 2, 2));
+    let (id, secret) = hello(2);
+    assert_eq!(a.admit(&PublicKey([2; 32]), (id, &secret)), Err(Refusal::UnknownInvite));
 }
 
 #[test]

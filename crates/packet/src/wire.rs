@@ -131,6 +131,24 @@ pub fn decode(packet: &[u8]) -> Result<(Segment, bool), WireError> {
     Ok((segment, intact))
 }
 
+/// A packet without its offer of AccECN (RFC 9768 §3.1.1): that of classic ECN is left. None if it offers no AccECN.
+///
+/// For whoever makes acknowledgements anew, and has no counter of marks to put into them.
+pub fn without_accecn(packet: &[u8]) -> Option<Vec<u8>> {
+    const AE: u8 = 0x01;
+    let first = *packet.first()?;
+    let tcp = if first >> 4 == 4 { usize::from(first & 0x0F) * 4 } else { 40 };
+    let offers = packet.get(tcp + 12)? & AE != 0 && packet.get(tcp + 13)? & Flags::SYN.0 != 0;
+    let mut out = offers.then(|| packet.to_vec())?;
+    out[tcp + 12] &= !AE;
+    let sum = out.get_mut(tcp + 16..tcp + 18)?;
+    // RFC 1624, equation 3: what is covered is less by 0x0100.
+    let covered = u32::from(!u16::from_be_bytes([sum[0], sum[1]])) + 0xFEFF;
+    let covered = (covered & 0xFFFF) + (covered >> 16);
+    sum.copy_from_slice(&(!(covered as u16)).to_be_bytes());
+    Some(out)
+}
+
 /// The flags of a header (RFC 9293 §3.1).
 pub fn flags(tcp: &TcpHeader) -> Flags {
     let bits = [
@@ -243,10 +261,31 @@ mod tests {
         assert_ne!(mapped(1, 1000), mapped(1, 1001));
     }
 
+    #[test]
+    fn of_an_offer_of_accecn_that_of_classic_ecn_is_left() {
+        let ecn = Flags::ECE | Flags::CWR;
+        for (n, flags) in (0..2000u32).zip([ecn | Flags::SYN, ecn | Flags::ACK].into_iter().cycle()) {
+            let mut classic = Vec::new();
+            // The sums take all kinds of values.
+            let sent = Segment { flags, ack: n * 33, ..segment(Options::default(), 0) };
+            encode(&sent, Payload::Zeros, &mut classic);
+            assert_eq!(without_accecn(&classic), None);
+            let mut accurate = classic.clone();
+            accurate[32] |= 1;
+            let (tcp, _) = TcpHeader::from_slice(&accurate[20..]).unwrap();
+            let (from, to) = (sent.source.ip().octets(), sent.destination.ip().octets());
+            let sum = tcp.calc_checksum_ipv4_raw(from, to, &[]).unwrap();
+            accurate[36..38].copy_from_slice(&sum.to_be_bytes());
+            let left = flags.has(Flags::SYN).then_some(classic);
+            assert_eq!(without_accecn(&accurate), left, "{n}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
             let _ = decode(&bytes);
+            let _ = without_accecn(&bytes);
             let _ = options::decode(&bytes);
         }
 

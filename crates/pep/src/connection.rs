@@ -93,6 +93,11 @@ impl Pep {
         if let Phase::Open(open) = &self.phase { Some(open.kept()) } else { None }
     }
 
+    /// Whether the sender may send a segment with this number now, which the proxy is to take in.
+    pub fn expects(&self, number: u32) -> bool {
+        if let Phase::Open(open) = &self.phase { open.expects(&self.config, number) } else { false }
+    }
+
     /// Takes in. Segments are to be whole, their checksums right.
     pub fn handle(&mut self, input: Input, now: Time) {
         match &mut self.phase {

@@ -128,6 +128,11 @@ impl Duplex {
         self.peps[usize::from(sender == End::B)].sender_isn()
     }
 
+    /// Whether a segment of `sender` with this number would be taken in; see [`Pep::expects`].
+    pub fn expects(&self, sender: End, number: u32) -> bool {
+        self.over.is_none() && self.peps[usize::from(sender == End::B)].expects(number)
+    }
+
     /// What of the stream of `sender` a driver keeps; see [`Pep::kept`].
     pub fn kept(&self, sender: End) -> Option<&Ranges> {
         self.peps[usize::from(sender == End::B)].kept()

@@ -73,13 +73,30 @@ impl Piece {
     fn in_flight(&self) -> bool {
         self.sent_at.is_some() && !self.selected && !self.lost
     }
+
+    /// To be sent again.
+    fn is_lost(&self) -> bool {
+        self.lost && !self.selected
+    }
+}
+
+/// Of all pieces together: what changes none of them need not walk over them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Tally {
+    /// Bytes in flight.
+    flight: u64,
+    /// Pieces to be sent again.
+    lost: usize,
+    /// When the first was sent that something sent later has overtaken.
+    overtaken: Option<Time>,
 }
 
 /// The sender's side of the second connection: pieces, window, round trip.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Onward {
-    /// In ascending order, disjoint.
+    /// In ascending order, disjoint. They leave in this order: those that were sent are the first.
     pieces: Vec<Piece>,
+    tally: Tally,
     /// What is here, released or not.
     pub(crate) have: Ranges,
     /// One past the highest offset that was sent.
@@ -111,6 +128,7 @@ impl Onward {
         have.insert(0..1, MAX_RANGES);
         Onward {
             pieces: Vec::new(),
+            tally: Tally::default(),
             have,
             sent_until: 1,
             cwnd: 10 * mss,
@@ -169,18 +187,37 @@ impl Onward {
         self.pieces.iter().filter(|p| p.in_flight()).map(Piece::bytes).sum()
     }
 
+    /// Counts anew, after what walks over all pieces anyway.
+    fn count(&mut self) {
+        let mut all = Tally { flight: self.flight(), ..Tally::default() };
+        for piece in self.pieces.iter().take_while(|p| p.sent_at.is_some()) {
+            all.lost += usize::from(piece.is_lost());
+            let flying = piece.sent_at.filter(|_| piece.in_flight());
+            let overtaken = flying.filter(|sent| Some((*sent, piece.range.end)) < self.arrived);
+            all.overtaken = all.overtaken.into_iter().chain(overtaken).min();
+        }
+        self.tally = all;
+    }
+
+    /// The place of the next piece to send below `edge`, lost ones first.
+    fn ready(&self, edge: u64) -> Option<usize> {
+        // A FIN takes a number but no room of the window.
+        let fits = |p: &Piece| p.range.end - u64::from(p.flags.has(Flags::FIN)) <= edge;
+        if self.tally.lost > 0 {
+            return self.pieces.iter().position(Piece::is_lost);
+        }
+        let unsent = self.pieces.partition_point(|p| p.sent_at.is_some());
+        self.pieces.get(unsent).is_some_and(fits).then_some(unsent)
+    }
+
     /// The next piece to send below `edge`, lost ones first; it counts as sent. True if it is a
     /// repetition.
     pub(crate) fn next(&mut self, edge: u64, now: Time) -> Option<(Piece, bool)> {
-        let flight = self.flight();
-        let ready = |p: &Piece| (p.sent_at.is_none() || p.lost) && !p.selected;
-        // A FIN takes a number but no room of the window.
-        let fits = |p: &Piece| p.range.end - u64::from(p.flags.has(Flags::FIN)) <= edge;
-        let lost = self.pieces.iter().position(|p| p.lost && ready(p));
-        let i = lost.or_else(|| self.pieces.iter().position(|p| ready(p) && fits(p)))?;
+        let (i, flight) = (self.ready(edge)?, self.tally.flight);
         self.most = self.most.filter(|(_, until)| now < *until);
         if let Some((most, _)) = self.most.filter(|(most, _)| self.pieces[i].bytes() > *most) {
             let rest = self.pieces[i].split_off(most);
+            self.tally.lost += usize::from(rest.is_lost());
             self.pieces.insert(i + 1, rest);
         }
         let piece = &mut self.pieces[i];
@@ -190,9 +227,15 @@ impl Onward {
         if flight == 0 {
             self.timer_from = now;
         }
+        self.tally.lost -= usize::from(piece.is_lost());
+        self.tally.flight += piece.bytes();
         let again = piece.sent_at.replace(now).is_some();
         (piece.repeated, piece.lost) = (again, false);
         self.sent_until = self.sent_until.max(piece.range.end);
+        // What it repeats may have been overtaken at this very instant.
+        if Some((now, piece.range.end)) < self.arrived {
+            self.tally.overtaken.get_or_insert(now);
+        }
         Some((piece.clone(), again))
     }
 
@@ -233,6 +276,7 @@ impl Onward {
             }
         }
         self.detect(now);
+        self.count();
     }
 
     /// RFC 5681 §3.1.
@@ -279,11 +323,8 @@ impl Onward {
 
     /// When [`on_timer`](Self::on_timer) has something to do, and what.
     pub(crate) fn timeout(&self) -> Option<(Time, &'static str)> {
-        let flying = self.pieces.iter().filter(|p| p.in_flight());
-        let before = flying.filter_map(|p| Some((p.sent_at?, p.range.end)));
-        let late = before.filter(|p| Some(*p) < self.arrived).map(|(sent, _)| sent).min();
-        let late =
-            late.map(|sent| (sent + self.rtt.unwrap_or(RTO_FIRST) + self.reordering(), "a late piece"));
+        let after = self.rtt.unwrap_or(RTO_FIRST) + self.reordering();
+        let late = self.tally.overtaken.map(|sent| (sent + after, "a late piece"));
         let rto = self.has_next().then(|| (self.timer_from + self.rto(), "the receiver's silence"));
         late.into_iter().chain(rto).min()
     }
@@ -292,9 +333,14 @@ impl Onward {
     /// window or its answer.
     pub(crate) fn on_timer(&mut self, now: Time) -> bool {
         self.detect(now);
-        if !self.has_next() || now < self.timer_from + self.rto() {
-            return false;
-        }
+        let is_over = self.has_next() && now >= self.timer_from + self.rto();
+        let waits = is_over && self.time_out(now);
+        self.count();
+        waits
+    }
+
+    /// The receiver is silent. True if nothing is on the way.
+    fn time_out(&mut self, now: Time) -> bool {
         self.timeouts += 1;
         self.timer_from = now;
         let waits = self.pieces.iter().all(|p| p.sent_at.is_none());
@@ -325,7 +371,7 @@ impl Onward {
     /// An answer, even one that acknowledges nothing: the receiver lives.
     pub(crate) fn on_answer(&mut self) {
         self.timeouts = self.timeouts.min(TIMEOUTS - 1);
-        if self.flight() == 0 {
+        if self.tally.flight == 0 {
             self.timeouts = self.timeouts.min(4);
         }
     }

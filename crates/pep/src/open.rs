@@ -142,6 +142,7 @@ impl Open {
         let (before, said) = (self.sender.acked, (self.sender.ack, self.sender.window));
         let mut answer = false;
         let carried = matches!(&input, Input::FromSender(s) if s.payload_bytes > 0);
+        let gone = matches!(input, Input::HolderGone(_));
         match input {
             // RFC 5961 §3.2: only the exact number resets; one in the window is challenged, others
             // are dropped.
@@ -206,7 +207,7 @@ impl Open {
         if carried && !sent && said != (self.sender.ack, self.sender.window) {
             out.push_back(Output::ToReceiver(self.bare()));
         }
-        self.verdict(config, now).map(|why| {
+        self.verdict(config, gone, now).map(|why| {
             let both = self.resets();
             out.extend([Output::ToSender(both.0), Output::ToReceiver(both.1)]);
             (why, Some(both))
@@ -502,11 +503,14 @@ impl Open {
         out.len() > before
     }
 
-    /// Whether a promise can no longer be kept.
-    fn verdict(&mut self, config: &Config, now: Time) -> Option<Why> {
+    /// Whether a promise can no longer be kept. What was promised is safe until a holder goes: only
+    /// then is it looked for.
+    fn verdict(&mut self, config: &Config, gone: bool, now: Time) -> Option<Why> {
         let promised = self.sender.acked;
-        let found = self.custody.safe_until(self.receiver.acked, &self.onward.have, 1);
-        self.orphaned = if found < promised { self.orphaned.or(Some(now)) } else { None };
+        if gone || self.orphaned.is_some() {
+            let found = self.custody.safe_until(self.receiver.acked, &self.onward.have, 1);
+            self.orphaned = if found < promised { self.orphaned.or(Some(now)) } else { None };
+        }
         let here = self.onward.here(self.receiver.acked);
         self.missing = match self.missing {
             _ if here >= promised => None,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// pass as they came.
 const IDLE: Duration = Duration::from_secs(300);
 /// A connection that its ends have closed, or one has reset, is remembered as long as the other may
-/// still speak, and so is one that nobody answers. Of one that was reset from here both ends may
+/// still speak, and so is one whose handshake does not end. Of one that was reset from here both ends may
 /// have missed it, and are told again for as long as [`IDLE`].
 const GONE: Duration = Duration::from_secs(10);
 
@@ -49,6 +49,10 @@ struct Entry {
     seen: Time,
     /// It is over since then, and is remembered for so long after its last packet.
     over: Option<(Time, Duration)>,
+    /// Which ends have spoken.
+    spoke: [bool; 2],
+    /// Since when its handshake goes on, until it has ended.
+    half_open: Option<Time>,
     traffic: [Traffic; 2],
 }
 
@@ -92,6 +96,8 @@ pub struct Proxy<K> {
     due: BTreeSet<(Time, K)>,
     /// Connections that are over, since when.
     over: BTreeSet<(Time, K)>,
+    /// Connections whose handshakes go on, since when.
+    half_open: BTreeSet<(Time, K)>,
     out: VecDeque<Event<K>>,
     counts: Counts,
     swept: Time,
@@ -107,6 +113,7 @@ impl<K: Copy + Ord> Proxy<K> {
             entries: BTreeMap::new(),
             due: BTreeSet::new(),
             over: BTreeSet::new(),
+            half_open: BTreeSet::new(),
             out: VecDeque::new(),
             counts: Counts::default(),
             swept: Time::ZERO,
@@ -125,8 +132,25 @@ impl<K: Copy + Ord> Proxy<K> {
         }
         let Some(entry) = self.entries.get_mut(&key) else { return false };
         entry.seen = now;
+        entry.spoke[usize::from(from == End::B)] = true;
+        let opens_or_refuses = segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST);
+        if entry.spoke == [true; 2] && !opens_or_refuses {
+            entry.half_open.take().map(|since| self.half_open.remove(&(since, key)));
+        }
         entry.connection.handle(from, segment, now);
         self.collect(key, Some((from, &segment)), now)
+    }
+
+    /// A packet of end `from` that cannot be read, such as a fragment, begins at this number. What
+    /// it carries nobody here acknowledges, so the connection is left alone from now on. False if
+    /// bytes are held: then the packet is to be dropped, and its sender repeats it.
+    pub fn leave_alone(&mut self, key: K, from: End, number: u32) -> bool {
+        let entry = self.entries.get(&key).filter(|e| e.connection.expects(from, number));
+        let holds = entry.map(|e| e.connection.holds() > 0);
+        if holds == Some(false) {
+            self.forget(key);
+        }
+        holds != Some(true)
     }
 
     /// The time of [`next_timeout`](Self::next_timeout) has come.
@@ -207,14 +231,22 @@ impl<K: Copy + Ord> Proxy<K> {
             return false;
         }
         self.sweep(now);
-        if self.entries.len() >= self.limit && !self.forget_dead() {
+        if self.entries.len() >= self.limit && !self.make_room() {
             self.counts.full += 1;
             return false;
         }
         self.counts.taken += 1;
-        let connection = Duplex::new(&self.config);
-        self.entries
-            .insert(key, Entry { connection, due: None, seen: now, over: None, traffic: Default::default() });
+        let entry = Entry {
+            connection: Duplex::new(&self.config),
+            due: None,
+            seen: now,
+            over: None,
+            spoke: [false; 2],
+            half_open: Some(now),
+            traffic: Default::default(),
+        };
+        self.entries.insert(key, entry);
+        self.half_open.insert((now, key));
         true
     }
 
@@ -267,14 +299,15 @@ impl<K: Copy + Ord> Proxy<K> {
         if let Some(entry) = self.entries.remove(&key) {
             entry.due.map(|at| self.due.remove(&(at, key)));
             entry.over.map(|(since, _)| self.over.remove(&(since, key)));
+            entry.half_open.map(|since| self.half_open.remove(&(since, key)));
             self.out.push_back(Event::Forget(key));
         }
     }
 
-    /// One that is over makes room: that which is for longest. False if none is. Few steps, however
-    /// many there are: each SYN of a flood asks.
-    fn forget_dead(&mut self) -> bool {
-        let oldest = self.over.first().map(|(_, key)| *key);
+    /// One that is over makes room, or one whose handshake goes on: that which is for longest. False
+    /// if none is. Few steps, however many there are: each SYN of a flood asks.
+    fn make_room(&mut self) -> bool {
+        let oldest = self.over.first().or(self.half_open.first()).map(|(_, key)| *key);
         oldest.into_iter().for_each(|key| self.forget(key));
         oldest.is_some()
     }
@@ -287,8 +320,7 @@ impl<K: Copy + Ord> Proxy<K> {
         self.swept = now;
         let old = self.entries.iter().filter(|(_, e)| {
             let age = now.since(e.seen);
-            let answered = [End::A, End::B].into_iter().all(|end| e.connection.sender_isn(end).is_some());
-            let silence = if answered { IDLE } else { GONE };
+            let silence = if e.half_open.is_none() { IDLE } else { GONE };
             match e.over {
                 Some((_, span)) => age >= span,
                 None => age >= silence && e.connection.holds() == 0,

@@ -54,6 +54,10 @@ pub(crate) struct Snoop {
     /// One past the highest offset that passed.
     sent_until: u64,
     acked: u64,
+    /// The largest right edge that the receiver offered.
+    edge: Option<u64>,
+    /// What the SYNs of sender and receiver say of window scales, as far as they were seen.
+    scales: [Option<Option<u8>>; 2],
     /// One past the FIN.
     fin: Option<u64>,
     reset: bool,
@@ -103,6 +107,10 @@ impl Snoop {
             self.isn = s.flags.has(Flags::SYN).then_some(s.seq);
             (self.acked, self.sent_until) = (1, 1);
             (self.fin, self.reset) = (None, s.flags.has(Flags::RST));
+            // A SYN that answers another one comes after it.
+            let theirs = self.scales[1].filter(|_| s.flags.has(Flags::ACK));
+            let own = s.flags.has(Flags::SYN).then_some(s.options.window_scale);
+            (self.edge, self.scales) = (None, [own, theirs]);
             return;
         }
         if s.sequence_bytes() == 0 {
@@ -115,6 +123,11 @@ impl Snoop {
         let Some(at) = seq::offset(isn, self.sent_until, s.seq) else {
             return;
         };
+        // No sender skips the receiver's whole window: somebody guesses, and the receiver judges it.
+        let end = at + u64::from(s.payload_bytes);
+        if at > self.sent_until && self.edge.is_some_and(|edge| end > edge) {
+            return;
+        }
         let range = at..at + u64::from(s.sequence_bytes());
         if at < self.sent_until {
             let again = |c: &&mut Copy| c.range.start < range.end && range.start < c.range.end;
@@ -134,8 +147,28 @@ impl Snoop {
         }
     }
 
+    /// The receiver's SYN, or its answer to the sender's.
+    fn on_opening(&mut self, s: &Segment) {
+        let answers = s.flags.has(Flags::ACK);
+        let is_ours = |isn: u32| answers && s.ack == isn.wrapping_add(1);
+        if s.flags.has(Flags::SYN) && self.sent_until <= 1 && self.isn.is_none_or(is_ours) {
+            self.scales[1] = Some(s.options.window_scale);
+            self.edge = answers.then_some(1 + u64::from(s.window));
+        }
+    }
+
+    /// Shift of the receiver's windows (RFC 7323 §2.2); the largest where the handshake was not seen.
+    fn scale(&self) -> u8 {
+        let most = 14;
+        match self.scales {
+            [Some(own), Some(theirs)] => own.and(theirs).map_or(0, |shift| shift.min(most)),
+            _ => most,
+        }
+    }
+
     /// What of the receiver's segment goes on to the sender.
     fn on_receiver(&mut self, s: &Segment, now: Time, out: &mut VecDeque<Output>) -> Option<Segment> {
+        self.on_opening(s);
         let isn = self.isn.filter(|_| s.flags.has(Flags::ACK) && !s.flags.has(Flags::SYN));
         if s.flags.has(Flags::RST) {
             self.forget(out);
@@ -145,6 +178,7 @@ impl Snoop {
         let Some(ack) = ack.filter(|a| self.acked <= *a && *a <= self.sent_until) else {
             return Some(*s);
         };
+        self.edge = self.edge.max(Some(ack + (u64::from(s.window) << self.scale())));
         let news = ack > self.acked;
         if news {
             out.push_back(Output::Release { range: self.acked..ack });

@@ -4,6 +4,7 @@ mod ends;
 mod guesses;
 mod proxy;
 mod snoop;
+mod work;
 
 use crate::{Bypass, Config, Holder, Input, Output, Pep, Policy, Time, Why};
 use core::time::Duration;

@@ -40,6 +40,8 @@ pub struct Beacons {
 pub struct Fading {
     /// Those that fade, and when they were last heard badly.
     faded: Vec<(u32, Duration)>,
+    /// Where all fade, the one that carries.
+    carries: Option<u32>,
 }
 
 impl Fading {
@@ -50,7 +52,8 @@ impl Fading {
 
     /// Whether each fades, in the same order: its beacons are missed, or weak while another's are
     /// stronger. To be called every 100 or 200 ms, with all that are joined. Where all fade the
-    /// strongest of those that are heard carries; where none is heard, all do.
+    /// strongest of those that are heard carries, until another is clearly stronger; where none is
+    /// heard, all do.
     pub fn decide(&mut self, joined: &[Beacons], limits: &Limits, now: Duration) -> Vec<bool> {
         self.faded.retain(|(id, _)| joined.iter().any(|b| b.id == *id));
         for beacons in joined {
@@ -73,16 +76,17 @@ impl Fading {
             }
         }
         let fades = |b: &Beacons| self.faded.iter().any(|(id, _)| *id == b.id);
-        let carries = if joined.iter().all(fades) { strongest(joined) } else { None };
+        self.carries = if joined.iter().all(fades) { strongest(joined, self.carries) } else { None };
         let none_is_heard = joined.iter().all(|b| b.missed >= MISSED);
-        joined.iter().map(|b| !none_is_heard && fades(b) && carries != Some(b.id)).collect()
+        joined.iter().map(|b| !none_is_heard && fades(b) && self.carries != Some(b.id)).collect()
     }
 }
 
-/// Of those that are heard.
-fn strongest(joined: &[Beacons]) -> Option<u32> {
+/// Of those that are heard; the one that carries now is left only for one with a lead.
+fn strongest(joined: &[Beacons], carries: Option<u32>) -> Option<u32> {
+    let dbm = |b: &Beacons| b.signal_dbm + if carries == Some(b.id) { HYSTERESIS_DB } else { 0.0 };
     let heard = joined.iter().filter(|b| b.missed < MISSED);
-    heard.max_by(|a, b| a.signal_dbm.total_cmp(&b.signal_dbm).then(b.id.cmp(&a.id))).map(|b| b.id)
+    heard.max_by(|a, b| dbm(a).total_cmp(&dbm(b)).then(b.id.cmp(&a.id))).map(|b| b.id)
 }
 
 #[cfg(test)]
@@ -145,6 +149,25 @@ mod tests {
         assert_eq!(decide(&mut fading, &[beacons(1, -80.0, 0), beacons(2, -78.0, 3)], 2_200), [false, true]);
         assert_eq!(decide(&mut fading, &[beacons(1, -80.0, 3), beacons(2, -78.0, 4)], 2_300), [false, false]);
         assert_eq!(decide(&mut fading, &[], 2_400), []);
+    }
+
+    #[test]
+    fn of_two_alike_that_fade_one_carries_on() {
+        let mut fading = Fading::new();
+        // Both lost beacons, and lose one now and then: neither is heard well.
+        decide(&mut fading, &[beacons(1, -80.0, 3), beacons(2, -80.0, 3)], 0);
+        let mut roles = Vec::new();
+        for step in 1..100 {
+            let (one, other) = if step % 2 == 0 { (-80.0, -81.0) } else { (-81.0, -80.0) };
+            let missed = u32::from(step % 4 == 0);
+            let now = decide(&mut fading, &[beacons(1, one, missed), beacons(2, other, missed)], step * 100);
+            roles.push(now);
+        }
+        roles.dedup();
+        assert_eq!(roles, [[true, false]], "the second was the stronger one at first");
+        // A clear lead moves it.
+        let lead = [beacons(1, -76.0, 1), beacons(2, -80.0, 1)];
+        assert_eq!(decide(&mut fading, &lead, 10_000), [false, true]);
     }
 
     #[test]

@@ -67,9 +67,12 @@ impl RoundTrips {
         if rtt.is_zero() {
             return;
         }
-        if now.saturating_sub(self.span_began) >= SPAN {
+        let lasted = now.saturating_sub(self.span_began);
+        if lasted >= SPAN {
+            // After a pause, what was before it is older than the span before this one.
+            let is_of_before = lasted < 2 * SPAN || self.smoothed.is_none();
+            self.least = [None, self.least[0].filter(|_| is_of_before)];
             self.span_began = now;
-            self.least = [None, self.least[0]];
         }
         self.least[0] = Some(self.least[0].map_or(rtt, |least| least.min(rtt)));
         // As RFC 6298 has it: an eighth of the difference.
@@ -212,6 +215,16 @@ mod tests {
             trips.on_sample(ms(325), ms(second * 1000));
         }
         assert_eq!(trips.least(), Some(ms(325)));
+    }
+
+    #[test]
+    fn a_least_round_trip_of_before_a_pause_is_forgotten() {
+        let mut trips = RoundTrips::default();
+        trips.on_sample(ms(25), ms(0));
+        trips.on_sample(ms(100), ms(59_000));
+        assert_eq!(trips.least(), Some(ms(25)));
+        trips.on_sample(ms(200), ms(600_000));
+        assert_eq!(trips.least(), Some(ms(200)), "ten minutes later the way is another");
     }
 
     #[test]

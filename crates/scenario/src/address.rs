@@ -34,6 +34,11 @@ pub(crate) fn fill(scenario: &mut Scenario) {
     tunnels(scenario);
 }
 
+/// Interfaces and bridges for which no address was left.
+pub(crate) fn lacking(scenario: &Scenario) -> Vec<Port> {
+    networks(scenario).into_iter().flatten().filter(|port| wants(scenario, port)).collect()
+}
+
 /// A bond without an address gets 10.77.N.2/24.
 fn tunnels(scenario: &mut Scenario) {
     for (n, bond) in scenario.bond.values_mut().enumerate().take(256) {

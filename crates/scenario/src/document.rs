@@ -8,6 +8,8 @@ use crate::tree::{self, Node, Origin, Table, Value};
 use crate::{address, expand, place};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -32,14 +34,14 @@ impl Document {
             file: file.clone(),
             list: vec![Problem { origin: Origin::Line(0), key: String::new(), sentence: why }],
         };
-        let length =
-            std::fs::metadata(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?.len();
-        if length > MAX_FILE_BYTES {
-            return Err(unreadable(format!(
-                "the file has {length} bytes; a scenario has at most {MAX_FILE_BYTES}"
-            )));
+        let mut bytes = Vec::new();
+        // What has no length, such as a device, is not read to its end.
+        let read = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let length = read.map_err(|e| unreadable(format!("the file cannot be read: {e}")))?;
+        if length as u64 > MAX_FILE_BYTES {
+            let sentence = format!("the file is too long; a scenario has at most {MAX_FILE_BYTES} bytes");
+            return Err(unreadable(sentence));
         }
-        let bytes = std::fs::read(path).map_err(|e| unreadable(format!("the file cannot be read: {e}")))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| unreadable("the file is no text; a scenario is TOML in UTF-8".into()))?;
         Document::parse(&file, &text)
@@ -219,8 +221,14 @@ pub(crate) fn locate(root: &Node, key: &str) -> Origin {
 /// Whether a name fits a pattern in which `*` stands for any characters.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(name) = name.strip_prefix(head) else { return false };
-    (0..=name.len()).filter(|i| name.is_char_boundary(*i)).any(|i| fits(rest, &name[i..]))
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    // Each part where it comes first leaves the most for the others: no other place needs a try.
+    for part in middle.split('*') {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(tail)
 }
 
 fn set_below(node: &mut Node, form: &Form, segments: &[&str], value: &Node) -> Result<(), String> {
@@ -321,6 +329,22 @@ mod tests {
             let read = read.unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             assert_eq!(read, scenario, "{}", file.display());
         }
+    }
+
+    #[test]
+    fn patterns_fit_and_cost_no_more_than_the_name_is_long() {
+        let fit = [("a", "a"), ("*", ""), ("**", "ä"), ("a*", "ab"), ("*b*", "abc"), ("a*b*c", "a-b-b-c")];
+        assert!(fit.iter().all(|(pattern, name)| fits(pattern, name)));
+        let other = [("a", "b"), ("a*a", "a"), ("*b", "abc"), ("a*c*c", "abc"), ("b*", "ab"), ("", "a")];
+        assert!(!other.iter().any(|(pattern, name)| fits(pattern, name)));
+        // Tried one by one, these places would take years.
+        assert!(!fits(&format!("{}b", "*a".repeat(20)), &"a".repeat(60)));
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_too_long() {
+        let error = Document::read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero: the file is too long; a scenario has at most 16777216 bytes");
     }
 
     #[test]

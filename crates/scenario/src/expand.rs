@@ -9,6 +9,11 @@ use std::f64::consts::TAU;
 const MAX_NODES: i64 = 10_000;
 /// Most flows that it may have.
 const MAX_FLOWS: usize = 20_000;
+/// Most that the copies of machines, and those of flows, may say: [`size`] in all. Ten thousand
+/// machines of forty keys are a fifth of it.
+const MAX_SIZE: usize = 1 << 28;
+/// What a value counts for besides its text, bytes.
+const VALUE: usize = 100;
 
 /// The tree with every copy made. What is not as it should be is left for the reader to complain about.
 pub(crate) fn expand(root: &Node, reader: &mut Reader) -> Node {
@@ -27,8 +32,19 @@ pub(crate) fn expand(root: &Node, reader: &mut Reader) -> Node {
     Node { value: Value::Table(table), origin: root.origin.clone() }
 }
 
+/// What a value says, with all in it.
+fn size(node: &Node) -> usize {
+    let below = match &node.value {
+        Value::Text(text) | Value::Date(text) => text.len(),
+        Value::List(list) => list.iter().map(size).sum(),
+        Value::Table(table) => table.iter().map(|(key, node)| key.len() + size(node)).sum(),
+        Value::Whole(_) | Value::Real(_) | Value::Truth(_) => 0,
+    };
+    VALUE + below
+}
+
 fn copies(nodes: &Table, reader: &mut Reader) -> Table {
-    let mut out = Table::new();
+    let (mut out, mut all) = (Table::new(), 0_usize);
     for (name, node) in nodes {
         let count = match &node.value {
             Value::Table(table) => table.get("count"),
@@ -40,6 +56,16 @@ fn copies(nodes: &Table, reader: &mut Reader) -> Table {
         };
         if !(1..=MAX_NODES).contains(count) {
             let sentence = format!("a count is from 1 to {MAX_NODES}");
+            reader.within(name, |r| r.within("count", |r| r.fail::<()>(origin, sentence)));
+            continue;
+        }
+        all = all.saturating_add(size(node).saturating_mul(*count as usize));
+        let too_many = if out.len() as i64 + *count > MAX_NODES {
+            Some(format!("with these there are more than {MAX_NODES} machines"))
+        } else {
+            (all > MAX_SIZE).then(|| "so many copies of so long a table are too much; make it shorter".into())
+        };
+        if let Some(sentence) = too_many {
             reader.within(name, |r| r.within("count", |r| r.fail::<()>(origin, sentence)));
             continue;
         }
@@ -102,17 +128,35 @@ fn number(node: &mut Node, n: i64) {
 }
 
 fn numbered(text: &str, n: i64) -> String {
-    let mut out = text.replace("{n}", &n.to_string());
-    while let Some(at) = out.find("{n+") {
-        let Some(end) = out[at..].find('}') else { break };
-        let Ok(more) = out[at + 3..at + end].parse::<u32>() else { break };
-        out.replace_range(at..=at + end, &(n + i64::from(more)).to_string());
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once("{n") {
+        out.push_str(before);
+        rest = match added(after) {
+            Some((more, after)) => {
+                out.push_str(&(n + i64::from(more)).to_string());
+                after
+            }
+            None => {
+                out.push_str("{n");
+                after
+            }
+        };
     }
-    out
+    out + rest
+}
+
+/// What `}` or `+K}` adds to the number, and what follows it.
+fn added(text: &str) -> Option<(u32, &str)> {
+    if let Some(after) = text.strip_prefix('}') {
+        return Some((0, after));
+    }
+    let text = text.strip_prefix('+')?;
+    let (number, after) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    Some((number.parse().ok()?, after.strip_prefix('}')?))
 }
 
 fn fan_out(flows: &[Node], machines: &[String], reader: &mut Reader) -> Vec<Node> {
-    let mut out: Vec<Node> = Vec::new();
+    let (mut out, mut all) = (Vec::<Node>::new(), 0_usize);
     for flow in flows {
         let Value::Table(table) = &flow.value else {
             out.push(flow.clone());
@@ -129,10 +173,14 @@ fn fan_out(flows: &[Node], machines: &[String], reader: &mut Reader) -> Vec<Node
         };
         let pattern = text(key).unwrap_or_default();
         let fit: Vec<&String> = machines.iter().filter(|m| fits(pattern, m)).collect();
-        if fit.is_empty() || out.len() + fit.len() > MAX_FLOWS {
-            let sentence = match fit.is_empty() {
-                true => format!("no machine is called like `{pattern}`"),
-                false => format!("these are more than {MAX_FLOWS} flows"),
+        all = all.saturating_add(size(flow).saturating_mul(fit.len()));
+        if fit.is_empty() || out.len() + fit.len() > MAX_FLOWS || all > MAX_SIZE {
+            let sentence = if fit.is_empty() {
+                format!("no machine is called like `{pattern}`")
+            } else if out.len() + fit.len() > MAX_FLOWS {
+                format!("these are more than {MAX_FLOWS} flows")
+            } else {
+                "so many copies of so long a table are too much; make it shorter".into()
             };
             reader.within(name, |r| r.within(key, |r| r.fail::<()>(&flow.origin, sentence)));
             continue;
@@ -176,6 +224,43 @@ mod tests {
         assert!(
             ring.contains("s2 = { position = [1.0, 2.0, 0.0] }, s3 = { position = [-1.0, 0.0, 0.0] }"),
             "{ring}"
+        );
+    }
+
+    #[test]
+    fn each_number_of_a_text_is_written_and_nothing_else() {
+        for (text, written) in [
+            ("{n}", "7"),
+            ("a{n}b{n+2}c", "a7b9c"),
+            ("{n+}{n+x}{m}{n+1}", "{n+}{n+x}{m}8"),
+            ("{n{n}}{n", "{n7}{n"),
+            ("{n+4294967296}-{n+4294967295}", "{n+4294967296}-4294967302"),
+        ] {
+            assert_eq!(numbered(text, 7), written);
+        }
+    }
+
+    /// What is said of the copies that a text asks for.
+    fn refused(text: &str) -> Vec<String> {
+        let root = Node { value: Value::Table(parse(text).unwrap()), origin: Origin::Line(1) };
+        let mut reader = Reader::default();
+        expand(&root, &mut reader);
+        reader.finish().0.into_iter().map(|p| format!("{}: {}", p.key, p.sentence)).collect()
+    }
+
+    #[test]
+    fn copies_have_a_bound_together() {
+        let [a, b] = ["a", "b"].map(|name| format!("[node.{name}]\ncount = 6000\n"));
+        assert_eq!(refused(&a), [""; 0]);
+        assert_eq!(refused(&(a + &b)), ["node.b.count: with these there are more than 10000 machines"]);
+        let long = "x".repeat(100_000);
+        let too_long = "so many copies of so long a table are too much; make it shorter";
+        let nodes = format!("[node.a]\ncount = 3000\nnat = [\"{long}\"]\n");
+        assert_eq!(refused(&nodes), [format!("node.a.count: {too_long}")]);
+        let flows = format!("[[flow]]\nname = \"f\"\nfrom = \"a*\"\nto = \"{long}\"\n");
+        assert_eq!(
+            refused(&format!("{flows}[node.a]\ncount = 3000\n")),
+            [format!("flow.f.from: {too_long}")]
         );
     }
 

@@ -26,17 +26,35 @@ pub struct Problems {
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.list.iter().enumerate() {
+            let place = match &problem.origin {
+                Origin::Line(0) => self.file.clone(),
+                Origin::Line(line) => format!("{}:{line}", self.file),
+                Origin::Given(text) => text.to_string(),
+            };
+            let colon = if problem.key.is_empty() { "" } else { ": " };
+            let (key, sentence) = (&problem.key, &problem.sentence);
             f.write_str(if i == 0 { "" } else { "\n" })?;
-            match &problem.origin {
-                Origin::Line(0) => write!(f, "{}", self.file)?,
-                Origin::Line(line) => write!(f, "{}:{line}", self.file)?,
-                Origin::Given(text) => f.write_str(text)?,
-            }
-            f.write_str(if problem.key.is_empty() { "" } else { ": " })?;
-            write!(f, "{}: {}", problem.key, problem.sentence)?;
+            f.write_str(&shown(&format!("{place}{colon}{key}: {sentence}")))?;
         }
         Ok(())
     }
+}
+
+/// What is wrong with a text that has some.
+pub(crate) const COMMANDS: &str = "a terminal obeys control characters; write this text without them";
+
+/// Whether a terminal may do something other than show this.
+pub(crate) fn is_command(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t')
+}
+
+/// What somebody else wrote, for a terminal.
+fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_command(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
 }
 
 /// The known name that is most like `name`, if any is.

@@ -112,17 +112,20 @@ impl Plan {
     /// As [`Plan::of`].
     pub fn part(document: &Document, only: &Only, last: &[String]) -> Result<Plan, Problems> {
         let base = document.scenario()?;
-        let (mut scales, seeds) = (scales(&base), seeds(&base));
+        let mut scales = scales(&base);
         for (axis, labels) in only {
             let named = scales.iter_mut().filter(|s| s.name == *axis);
             named.for_each(|scale| scale.steps.retain(|step| labels.contains(&step.0)));
         }
         let combinations = scales.iter().try_fold(1_usize, |n, s| n.checked_mul(s.steps.len()));
-        let runs = combinations.and_then(|n| n.checked_mul(seeds.len())).filter(|n| *n <= MAX_RUNS);
+        // Counted before they are listed: a number of seeds may be any of 32 bits.
+        let seeds_of_each = base.sweep.seeds.count();
+        let runs = combinations.and_then(|n| n.checked_mul(seeds_of_each)).filter(|n| *n <= MAX_RUNS);
         if runs.is_none() {
             let sentence = format!("these are more than {MAX_RUNS} runs; take values or seeds out");
             return Err(document.problem("sweep", sentence));
         }
+        let seeds = seeds(&base);
         let mut plan =
             Plan { base, scales, points: Vec::new(), document: document.clone(), last: last.to_vec() };
         let mut wrong: Vec<Problem> = Vec::new();

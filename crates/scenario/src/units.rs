@@ -3,6 +3,7 @@
 //! A bare number is refused: whether 20 means milliseconds or seconds is what a reader should not have to look up.
 
 use crate::field::{Field, Form, Reader};
+use crate::problem::{COMMANDS, is_command};
 use crate::tree::{Node, Value};
 use std::time::Duration;
 
@@ -313,6 +314,7 @@ impl Field for bool {
 impl Field for String {
     fn read(node: &Node, reader: &mut Reader) -> Option<Self> {
         match &node.value {
+            Value::Text(text) if text.contains(is_command) => reader.fail(&node.origin, COMMANDS),
             Value::Text(text) => Some(text.clone()),
             other => reader.fail(&node.origin, format!("this is {}, but has to be a text", other.kind())),
         }

@@ -77,6 +77,32 @@ fn text_that_is_no_toml() {
 }
 
 #[test]
+fn what_a_terminal_obeys_is_neither_read_nor_shown() {
+    let sentence = "a terminal obeys control characters; write this text without them";
+    let title = with(&[("duration", "title = \"\\u001b[2J\"\nduration")]);
+    assert_eq!(said(&title), format!("s.toml:1: title: {sentence}"));
+    let key = said(&and("\"\\u001b[2J\" = 1\n"));
+    assert!(key.contains("flow.down-sta1.\\u{1b}[2J: there is no such key"), "{key}");
+    for axis in ["cases = { \"\\u009b\" = {} }", "key = \"title\"\nvalues = [\"a\\u0007\"]"] {
+        let told = said(&and(&format!("[[sweep.axis]]\nname = \"x\"\n{axis}\n")));
+        assert_eq!(told, format!("s.toml:32: sweep.axis.x: {sentence}"));
+    }
+    // Lines and tabs are no commands.
+    assert_eq!(said(&with(&[("duration", "title = \"a\\n\\tb\"\nduration")])), "");
+}
+
+#[test]
+fn a_machine_for_which_no_address_is_left_is_said() {
+    // The access point has the first of 254.
+    assert_eq!(said(&with(&[("count = 2", "count = 253")])), "");
+    let full = [("count = 2", "count = 254")];
+    let told = said(&with(&full));
+    assert!(told.contains("node.sta254.interface.wlan0.address: there is no address left for it"), "{told}");
+    let larger = ("ssid = \"home\"\n[node.sta]", "ssid = \"home\"\naddress = \"10.2.0.1/16\"\n[node.sta]");
+    assert_eq!(said(&with(&[full[0], larger])), "");
+}
+
+#[test]
 fn unknown_names() {
     for (text, sentence) in [
         (
@@ -175,6 +201,10 @@ fn impossible_settings() {
             "s.toml:23: node.sta1.interface.wlan0.address: node.ap.interface.wlan0 has 10.1.2.2 already; write another",
         ),
         (
+            with(&[("channel = 36\nrate", "channel = 36\nedca.best-effort.cw-max = 65535\nrate")]),
+            "s.toml:18: node.sta1.radio.r0.edca.best-effort.cw-max: a contention window is one less than a power of two, such as 15 or 1023",
+        ),
+        (
             with(&[("kind = \"tcp\"", "kind = \"udp\"\nmss = 1000")]),
             "s.toml:30: flow.down-sta1.mss: this means nothing for udp, which takes bytes, rate, spells, packet, deadline",
         ),
@@ -227,6 +257,12 @@ fn impossible_settings() {
             "s.toml:33: event.0.at: this is after the run has ended",
         ),
         (
+            and(
+                "[[event]]\nat = \"1s\"\nwhat = \"link-set\"\nlink = \"server:eth0-ap:eth0\"\nrate = \"0bit/s\"",
+            ),
+            "s.toml:36: event.0.rate: a rate of 0 carries nothing; write more, or what = \"link-down\"",
+        ),
+        (
             and("[[event]]\nat = \"1s\"\nwhat = \"move\"\nlink = \"a\""),
             "s.toml:35: event.0.link: this means nothing for move, which takes node, position",
         ),
@@ -273,6 +309,22 @@ fn packet_times_belong_to_the_weighted_fair_medium() {
     let said = said(&text);
     assert!(said.contains(&format!("s.toml:18: {line}.packet-time: {remedy}")), "{said}");
     assert!(said.contains(&format!("s.toml:19: {line}.weight: {remedy}")), "{said}");
+}
+
+#[test]
+fn what_is_drawn_before_a_run_has_a_bound() {
+    let long = |more: &str| said(&and(more).replace("\"10s\"", "\"20000h\""));
+    let pair = "between = [\"ap:r0\", \"sta1:r0\"]\nclear = \"1ms\"\nblocked = \"1ms\"\n";
+    let told = long(&format!("[[medium.blockage]]\n{pair}"));
+    assert!(
+        told.contains("medium.blockage.0.clear: this makes 72000000000 changes; 100000 are the"),
+        "{told}"
+    );
+    let bunch =
+        "[bunch.b]\ngateway = \"server\"\nhome = \"ap\"\nneighbours = [\"sta1\"]\nreceiver = \"sta2\"\n";
+    let told = long(&format!("{bunch}churn = \"100ms\"\n"));
+    assert!(told.contains("bunch.b.churn: this makes 720000000 changes; 100000 are the most"), "{told}");
+    assert!(!long("").contains("changes"), "a long run alone draws nothing");
 }
 
 #[test]

@@ -106,6 +106,36 @@ fn a_path_that_is_used_up_stays_so_whatever_was_said_before() {
     assert_eq!(left(&p), Some(0));
 }
 
+/// Each ping costs what a provider takes for bytes beyond the allowance.
+#[test]
+fn a_path_that_is_used_up_is_asked_nothing_while_another_works() {
+    let mut p = Pair::new(&[link(), link()], Config::default(), 1);
+    p.run_for(ms(1500));
+    p.client.set_class(1, Class::Metered { left: 1 });
+    p.poll(End::Client);
+    trickle(&mut p, 3);
+    let sent = |p: &Pair| {
+        [&p.client, &p.gateway].map(|engine| {
+            let status = engine.status(p.now);
+            status.peers[0].paths.iter().find(|path| path.id == 1).map(|path| path.traffic.sent)
+        })
+    };
+    let before = sent(&p);
+    trickle(&mut p, 60);
+    assert_eq!(sent(&p), before);
+    // The session has no other path.
+    p.set_up(0, false);
+    trickle(&mut p, 30);
+    assert!(sent(&p) > before);
+    // The gateway has forgotten the session, and the client makes another one.
+    let told = |p: &Pair, event: fn(&Event) -> bool| p.events.iter().filter(|e| event(&e.2)).count();
+    p.set_up(0, true);
+    p.restart_gateway();
+    trickle(&mut p, 30);
+    assert_eq!(told(&p, |e| matches!(e, Event::Connected(_))), 2);
+    assert_eq!(told(&p, |e| matches!(e, Event::Exhausted { .. })), 1, "once for each allowance");
+}
+
 /// A second line that is dead for an hour costs no memory, and its probes are no loss.
 #[test]
 fn probes_of_a_dead_path_are_not_kept_for_ever() {

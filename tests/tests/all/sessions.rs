@@ -8,9 +8,10 @@ use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_bond::entropy::Entropy;
 use ropewalk_bond::path::{Class, Route};
 use ropewalk_bond::vnet::Vnet;
-use ropewalk_session::{CipherSet, InviteId, InviteSecret, StaticKey};
+use ropewalk_session::{Cipher, CipherSet, InviteId, InviteSecret, KeyLimits, StaticKey};
 use ropewalk_tests::pair::{End, Pair, gateway_addr, udp};
 use ropewalk_time::{Duration, Time};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,6 +167,21 @@ fn a_racer_who_never_wins_twice_from_one_address_does_not_disturb() {
     assert_eq!(p.gateway.remote_of(0), Some(p.client_at(0)));
 }
 
+/// Each address was given up for the next one before its answer could be there.
+#[test]
+fn a_nat_that_alternates_ports_is_followed_over_a_long_way() {
+    let mut p = Pair::new(&[link(20.0, 600)], Config::default(), 8);
+    p.run_for(ms(6000));
+    let mut sent = exchange(&mut p, 0, ms(50), ms(6000));
+    let before = p.gateway.remote_of(0);
+    assert_eq!(before, Some(p.client_at(0)));
+    for n in 0..60 {
+        p.ports[0] = 40_001 + n % 2;
+        sent = exchange(&mut p, sent, ms(25), ms(100));
+    }
+    assert_ne!(p.gateway.remote_of(0), before, "nothing reaches the old port");
+}
+
 /// Randomness that turns into a constant.
 #[derive(Clone, Default)]
 struct Drying(Arc<AtomicBool>);
@@ -252,6 +268,28 @@ fn neither_end_uses_keys_for_longer_than_three_minutes() {
     let most = Duration::from_secs(180);
     assert!(oldest.iter().all(|age| *age <= most && *age > most / 2), "{oldest:?}");
     assert!(p.at_client.len() > sent - 20 && p.at_gateway.len() > sent - 20, "new keys take their place");
+}
+
+/// What a batch had beyond the limit was lost: the peer does not open it.
+#[test]
+fn a_batch_ends_where_its_keys_do() {
+    let limit = 200;
+    let key_limits = KeyLimits { blocks: limit, ..KeyLimits::NONE };
+    let mut p = Pair::new(&[link(20.0, 10)], Config { key_limits, ..Config::default() }, 7);
+    p.run_for(ms(1500));
+    p.capture = Some(Vec::new());
+    // A super-packet: what the path has room for of it leaves as one batch.
+    let gso = Vnet { flags: 1, gso_type: 5, hdr_len: 28, gso_size: 1372, csum_start: 20, csum_offset: 6 };
+    p.device(End::Client, &udp(End::Client, 7, 0, 28 + 30 * 1372), gso);
+    p.run_for(ms(1000));
+    let mut sealed = BTreeMap::<[u8; 3], u64>::new();
+    for (end, d) in p.capture.take().unwrap() {
+        if end == End::Client && d[0] & 0xf0 == 0x40 {
+            *sealed.entry([d[1], d[2], d[3]]).or_default() += Cipher::blocks(d.len() - 8);
+        }
+    }
+    let most = sealed.values().copied().max().unwrap_or_default();
+    assert!((limit..limit + Cipher::blocks(1500)).contains(&most), "{most} blocks by one set of keys");
 }
 
 /// What a gateway counts for its client, and what it sent to it in truth, with headers.

@@ -184,8 +184,8 @@ impl Inner {
     }
 }
 
-/// Whether a fragment is the first of its packet.
-fn begins_a_packet(ip: &LaxIpSlice<'_>) -> bool {
+/// Whether a packet is whole, or the first fragment of one.
+pub fn begins_a_packet(ip: &LaxIpSlice<'_>) -> bool {
     match ip {
         LaxIpSlice::Ipv4(v4) => v4.header().fragments_offset().value() == 0,
         LaxIpSlice::Ipv6(v6) => v6.extensions().clone().into_iter().all(|header| match header {

@@ -19,7 +19,7 @@ use rand::Rng;
 use ropewalk_session::Index;
 use ropewalk_time::{Duration, Time};
 
-/// An address that does not prove itself in this time was no address of the peer.
+/// An address that does not prove itself in this time, or in two round trips, was no address of the peer.
 const VALIDATION: Duration = Duration::from_secs(3);
 /// After the proven address has answered, no other is asked for so long; nor in place of one that was asked so lately.
 const HOLD: Duration = Duration::from_secs(1);
@@ -36,6 +36,11 @@ pub(crate) struct Candidate {
     due: Time,
     /// Bytes that may still go there (RFC 9000, section 8.1).
     allowance: u64,
+}
+
+/// How long an address is asked alone: its answer takes a round trip.
+fn answer_time(p: &Path) -> Duration {
+    HOLD.max(p.rtt.smoothed() * 2)
 }
 
 impl Candidate {
@@ -60,9 +65,10 @@ impl Peer {
             return;
         }
         let allowance = AMPLIFICATION * len as u64;
+        let answer_time = answer_time(p);
         match &mut p.address.candidate {
             Some(c) if c.route == route => return c.allowance += allowance,
-            Some(c) if now.since(c.since) < HOLD => return,
+            Some(c) if now.since(c.since) < answer_time => return,
             _ if now < p.address.stays_until => return,
             _ => {}
         }
@@ -84,8 +90,8 @@ impl Peer {
         shared: &mut Shared,
     ) {
         let p = &self.paths[i];
-        let is_asked =
-            p.address.candidate.as_ref().is_some_and(|c| c.route == route || now.since(c.since) < HOLD);
+        let is_asked = |c: &Candidate| c.route == route || now.since(c.since) < answer_time(p);
+        let is_asked = p.address.candidate.as_ref().is_some_and(is_asked);
         if p.address.unproven.is_none() || p.route == route || is_asked {
             return;
         }
@@ -136,7 +142,8 @@ impl Peer {
     /// Gives up addresses that were asked in vain.
     pub(crate) fn expire_candidates(&mut self, now: Time) {
         for p in self.paths.iter_mut() {
-            if p.address.candidate.take_if(|c| now.since(c.since) >= VALIDATION).is_some()
+            let patience = VALIDATION.max(answer_time(p));
+            if p.address.candidate.take_if(|c| now.since(c.since) >= patience).is_some()
                 && p.address.unproven.is_none()
             {
                 p.address.challenge = None;
@@ -146,13 +153,10 @@ impl Peer {
 
     /// The next challenge to an address that is not the path's: its route and its length; it is at the beginning of `tx`.
     pub(crate) fn challenge_candidate(&mut self, now: Time, tx: &mut [u8]) -> Option<(Route, usize)> {
-        if !self.session.keys.may_seal(now) {
-            return None;
-        }
         let is_due =
             |p: &Path| p.address.candidate.as_ref().and_then(Candidate::due).is_some_and(|t| t <= now);
         let i = self.paths.iter().find(|p| is_due(p))?.id;
-        let (header, number) = self.header(i)?;
+        let (header, number) = self.header(i, now)?;
         let p = &mut self.paths[i];
         let again = p.challenge_interval();
         let c = p.address.candidate.as_mut()?;

@@ -67,6 +67,26 @@ pub(crate) struct Shared {
     pub drops: Drops,
 }
 
+#[cfg(test)]
+impl Shared {
+    /// Of an engine in which nothing happened yet, and which counts no connections.
+    pub(crate) fn for_tests(config: Config) -> Shared {
+        Shared {
+            store: Store::new(crate::pool::Pool::new(config.memory_bytes), 64),
+            config,
+            deliveries: VecDeque::new(),
+            events: VecDeque::new(),
+            icmp_error: Vec::new(),
+            outcome: Outcome::default(),
+            entropy: Entropy::repeatable([1; 32]),
+            flow_key: [0; 16],
+            flows: Flows::new(0),
+            outages: Outages::default(),
+            drops: Drops::default(),
+        }
+    }
+}
+
 /// Datagrams dropped on arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {

@@ -122,7 +122,10 @@ impl PathSet {
             let weight = self.weight(old.id);
             let spec =
                 PathSpec { route: old.route, interface_mtu: old.mtu.interface(), class: old.class, weight };
-            made(self.insert(old.id, spec, is_client, config));
+            let path = self.insert(old.id, spec, is_client, config);
+            // That an allowance is used up is no news of the session.
+            path.control.exhausted_told = old.control.exhausted_told;
+            made(path);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::flows::Packet;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
-use crate::order::Reassembly;
+use crate::order::{Delivery, Reassembly};
 use crate::path::sent::AckCheck;
 use crate::path::{Class, PathId, Route, State};
 use crate::pool::Pool;
@@ -332,11 +332,11 @@ impl Peer {
     /// Last look at packets for the device: a peer sends from its own networks only, the kernel must be able to take the offload header, and
     /// TCP learns what fits.
     fn inspect(&mut self, first: usize, now: Time, shared: &mut Shared) {
-        let mut i = first;
         let layer = shared.config.layer();
-        while let Some(d) = shared.deliveries.get_mut(i) {
-            d.device = self.device;
-            let d = *d;
+        // What stays moves up, each packet once: thousands may wait behind one that goes.
+        let mut kept = first;
+        for i in first..shared.deliveries.len() {
+            let d = Delivery { device: self.device, ..shared.deliveries[i] };
             let packet = &mut shared.store.pool.bytes_mut(d.buf)[..d.len as usize];
             let inner = Inner::of(layer, packet)
                 .filter(|inner| self.inside.may_send(inner) && d.vnet.fits(inner, packet));
@@ -346,14 +346,19 @@ impl Peer {
                     send::clamp(packet, &inner, mss, d.vnet);
                     let counted = Packet { bytes: d.len, low_latency: d.low_latency };
                     shared.flows.on_delivered(&self.key, &shared.flow_key, &inner, counted, now);
-                    i += 1;
+                    shared.deliveries[kept] = d;
+                    kept += 1;
                 }
                 None => {
                     shared.drops.inner += 1;
                     shared.store.pool.free(d.buf);
-                    shared.deliveries.remove(i);
                 }
             }
         }
+        shared.deliveries.truncate(kept);
     }
 }
+
+#[cfg(test)]
+#[path = "receive_tests.rs"]
+mod tests;

@@ -128,8 +128,9 @@ impl Peer {
             }
             _ => {}
         }
+        let rests = self.rests(&self.paths[i]);
         let p = &mut self.paths[i];
-        if p.live.poll_probe(now, p.rtt.min()) {
+        if !rests && p.live.poll_probe(now, p.rtt.min()) {
             p.control.ping_due = true;
         }
     }
@@ -155,17 +156,26 @@ impl Peer {
         now.since(self.last_data) < FLOWING
     }
 
-    fn keep_alive(&mut self, i: PathId, now: Time, shared: &mut Shared) {
-        let every = match (self.is_flowing(now), self.is_client) {
+    /// Its allowance is used up, and the session has another path: nothing is asked of it.
+    pub(in crate::peer) fn rests(&self, p: &Path) -> bool {
+        !p.class.has_allowance() && self.paths.iter().any(Path::is_usable)
+    }
+
+    /// When a path that works is to be asked something again, if nothing else asks meanwhile.
+    fn next_ping(&self, p: &Path, now: Time, keepalive: Duration) -> Option<Time> {
+        let every = match (self.is_flowing(now) && p.class.has_allowance(), self.is_client) {
             (true, _) => REFRESH,
-            (false, true) => shared.config.keepalive,
+            (false, true) => keepalive,
             // The client keeps its NATs open; the gateway only answers.
-            (false, false) => return,
+            (false, false) => return None,
         };
+        (p.live.state == State::Active && !self.rests(p)).then_some(p.last_eliciting + every)
+    }
+
+    fn keep_alive(&mut self, i: PathId, now: Time, shared: &mut Shared) {
+        let is_due = self.next_ping(&self.paths[i], now, shared.config.keepalive).is_some_and(|at| at <= now);
         let p = &mut self.paths[i];
-        if p.live.state == State::Active && now.since(p.last_eliciting) >= every {
-            p.control.ping_due = true;
-        }
+        p.control.ping_due |= is_due;
         if p.class == (Class::Metered { left: 0 }) && self.is_client && !p.control.exhausted_told {
             p.control.exhausted_told = true;
             self.paths.tell_class(i);
@@ -240,7 +250,6 @@ impl Peer {
         at(self.air_due(now), "air of the paths");
         let short = self.airtime.as_ref().filter(|_| waiting && self.send.heeds_air());
         at(short.and_then(|a| a.next_timeout()), "air of a channel");
-        let flowing = self.is_flowing(now);
         for p in self.paths.iter() {
             if p.may_speak() {
                 at(p.recv.due(), "acknowledgement");
@@ -252,15 +261,16 @@ impl Peer {
                 p.live.next_change(self.owed_since(now, p), self.timeout(p.id, now), p.rtt.smoothed()),
                 "dead path detection",
             );
+            if self.rests(p) {
+                continue;
+            }
             at(p.live.next_probe(now), "path probe");
             if p.live.state != State::Active {
                 continue;
             }
             // A probe is spaced by the round trip: before there is one, none leaves.
             at(p.rtt.is_known().then(|| p.mtu.next_probe()), "MTU search");
-            if flowing || self.is_client {
-                at(Some(p.last_eliciting + if flowing { REFRESH } else { keepalive }), "keepalive");
-            }
+            at(self.next_ping(p, now, keepalive), "keepalive");
             if waiting && self.send.waits_for_pacing(p.id) {
                 at(p.paced_until(), "pacing");
             }

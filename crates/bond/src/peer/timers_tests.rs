@@ -1,31 +1,8 @@
 use super::*;
 use crate::api::PathSpec;
 use crate::config::Config;
-use crate::entropy::Entropy;
-use crate::flows::{Flows, Outages};
 use crate::path::Route;
-use crate::path::sent::Outcome;
-use crate::peer::Drops;
-use crate::pool::Pool;
-use crate::store::Store;
 use ropewalk_session::PublicKey;
-use std::collections::VecDeque;
-
-fn shared(config: Config) -> Shared {
-    Shared {
-        config,
-        store: Store::new(Pool::new(1 << 20), 64),
-        deliveries: VecDeque::new(),
-        events: VecDeque::new(),
-        icmp_error: Vec::new(),
-        outcome: Outcome::default(),
-        entropy: Entropy::repeatable([1; 32]),
-        flow_key: [0; 16],
-        flows: Flows::new(0),
-        outages: Outages::default(),
-        drops: Drops::default(),
-    }
-}
 
 /// A client that leaves a datagram unanswered, answered later and later before, and makes the
 /// gateway acknowledge.
@@ -33,7 +10,7 @@ fn shared(config: Config) -> Shared {
 fn what_leaves_while_a_peer_owes_an_answer_is_recorded_within_bounds() {
     const LIMIT: usize = 16;
     let mut now = Time::from_secs(10);
-    let mut shared = shared(Config { in_flight: LIMIT, ..Config::default() });
+    let mut shared = Shared::for_tests(Config { in_flight: LIMIT, ..Config::default() });
     let owner = shared.store.add_owner();
     let mut peer = Peer::new(PublicKey([1; 32]), false, 0, owner, &shared.config, now);
     let route = Route { link: 0, remote: "192.0.2.7:40000".parse().unwrap(), local: None };

@@ -45,6 +45,29 @@ struct Asked {
     limited: bool,
 }
 
+/// What is left of a window after failures: 1/8 to 1. Failures within a second are one.
+#[derive(Clone, Copy, Debug)]
+struct Trust {
+    share: f64,
+    failed_at: Option<Time>,
+}
+
+impl Trust {
+    fn new(share: f64) -> Trust {
+        Trust { share, failed_at: None }
+    }
+
+    fn fail(&mut self, now: Time) {
+        if self.failed_at.is_none_or(|at| now >= at + ONE_FAILURE) {
+            (self.share, self.failed_at) = ((self.share * 0.5).max(1.0 / 8.0), Some(now));
+        }
+    }
+
+    fn grow(&mut self) {
+        self.share = (self.share * 1.05).min(1.0);
+    }
+}
+
 /// How fast an access point delivers, from what it was asked for and brought.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
@@ -61,9 +84,10 @@ pub(super) struct Delivery {
     smoothed: Option<Duration>,
     /// Startup ends when three round trips bring no quarter more.
     startup: Option<(f64, u8, u64)>,
-    /// 1/8 to 1: what is left of the window after failures.
-    pub(super) score: f64,
-    failed_at: Option<Time>,
+    /// After packets that it did not bring. Its account keeps this for other sessions.
+    score: Trust,
+    /// After packets that were not what was listed: the home may have handed out others.
+    integrity: Trust,
     /// When it brought something last, late or not; at first when it came.
     pub(super) brought_at: Time,
     /// A packet is overdue, and it has brought nothing since it was asked for it.
@@ -85,8 +109,8 @@ impl Delivery {
             least_at: now,
             smoothed: None,
             startup: Some((0.0, 0, 0)),
-            score,
-            failed_at: None,
+            score: Trust::new(score),
+            integrity: Trust::new(1.0),
             brought_at: now,
             is_in_doubt: false,
             late: None,
@@ -103,12 +127,21 @@ impl Delivery {
             return 0.0;
         }
         let Some(least) = self.least else {
-            return 10.0 * 1400.0 * self.score;
+            return 10.0 * 1400.0 * self.trust();
         };
         let gain = if self.startup.is_some() { STARTUP_GAIN } else { GAIN };
         let refresh = if now >= self.least_at + REFRESH { 0.5 } else { 1.0 };
         let whole = (self.rate() * least.as_secs_f64() * gain + SLACK).max(10.0 * 1400.0 * refresh);
-        whole * refresh * self.score
+        whole * refresh * self.trust()
+    }
+
+    fn trust(&self) -> f64 {
+        (self.score.share * self.integrity.share).max(1.0 / 8.0)
+    }
+
+    /// 1/8 to 1: how much of its window it is trusted with, whatever a home handed out to it.
+    pub(super) fn score(&self) -> f64 {
+        self.score.share
     }
 
     /// When what it is asked for now would be here.
@@ -149,7 +182,8 @@ impl Delivery {
         self.outstanding -= asked.bytes;
         self.delivered += asked.bytes;
         self.delivered_at = now;
-        self.score = (self.score * 1.05).min(1.0);
+        self.score.grow();
+        self.integrity.grow();
         let took = now.since(asked.at);
         self.smoothed = Some(self.smoothed.map_or(took, |s| (s * 7 + took) / 8));
         let renewed = now >= self.least_at + REFRESH + took * 2;
@@ -203,14 +237,13 @@ impl Delivery {
         for n in &late {
             self.outstanding -= self.asked.remove(n).map_or(0, |a| a.bytes);
         }
-        self.failed(now);
+        self.score.fail(now);
         late
     }
 
-    pub(super) fn failed(&mut self, now: Time) {
-        if self.failed_at.is_none_or(|at| now >= at + ONE_FAILURE) {
-            (self.score, self.failed_at) = ((self.score * 0.5).max(1.0 / 8.0), Some(now));
-        }
+    /// What it brought is not what the home access point listed.
+    pub(super) fn damaged(&mut self, now: Time) {
+        self.integrity.fail(now);
     }
 
     /// Somebody else brought it, or it is not wanted any more.
@@ -398,7 +431,7 @@ mod tests {
             d.ask(n, 1400, true, Time::from_secs(4));
             assert!(d.brought(n, Time::from_secs(4) + Duration::from_millis(n)));
         }
-        assert_eq!(d.score, 1.0);
+        assert_eq!(d.score(), 1.0);
     }
 
     #[test]

@@ -96,8 +96,8 @@ pub struct Config {
     /// Every member is told every schedule, as in the paper. Ours need not know: a schedule
     /// releases nothing.
     pub broadcast: bool,
-    /// Most bytes of payload that are kept for receivers, all sessions together. Beyond, sessions
-    /// that have much are given nothing more.
+    /// Most bytes of memory that payload takes which is kept for receivers, all sessions together.
+    /// Beyond, sessions that have much are given nothing more.
     pub memory_bytes: u64,
     /// How long acknowledged bytes may have no holder, or not come, before both ends are reset.
     pub grace: Duration,
@@ -208,8 +208,8 @@ pub struct Gateway {
     next: u32,
     flow_changes: u64,
     tick: Option<Time>,
-    /// Bytes of payload that all sessions keep.
-    stored: u64,
+    /// Bytes of memory that the payload of all sessions takes.
+    memory: u64,
     /// Packets that all sessions have listed, and heard.
     listed: usize,
     out: VecDeque<Output>,
@@ -232,7 +232,7 @@ impl Gateway {
             next: 0,
             flow_changes: 0,
             tick: None,
-            stored: 0,
+            memory: 0,
             listed: 0,
             out: VecDeque::new(),
         }
@@ -264,7 +264,7 @@ impl Gateway {
 
     /// Bytes of payload that are kept for receivers, all sessions together.
     pub fn kept_bytes(&self) -> u64 {
-        self.stored
+        self.sessions.values().map(Session::stored).sum()
     }
 
     /// What happened so far.
@@ -327,14 +327,14 @@ impl Gateway {
     fn with(&mut self, id: u32, now: Time, what: impl FnOnce(&mut Session, &mut Context<'_>)) {
         if let Some(session) = self.sessions.get_mut(&id) {
             let (config, out, accounts) = (&self.config, &mut self.out, &mut self.accounts);
-            let before = (session.stored(), session.listed());
-            let full = self.stored >= config.memory_bytes && before.0 >= MODEST;
+            let before = (session.memory(), session.listed());
+            let full = self.memory >= config.memory_bytes && before.0 >= MODEST;
             let crowded = self.listed >= MANY && before.1 >= FEW;
             what(
                 session,
                 &mut Context { config, out, accounts, counts: &mut self.counts, full, crowded, now },
             );
-            self.stored = (self.stored + session.stored()).saturating_sub(before.0);
+            self.memory = (self.memory + session.memory()).saturating_sub(before.0);
             self.listed = (self.listed + session.listed()).saturating_sub(before.1);
         }
     }
@@ -507,7 +507,7 @@ impl Gateway {
         let Some(session) = self.sessions.remove(&id) else {
             return;
         };
-        self.stored = self.stored.saturating_sub(session.stored());
+        self.memory = self.memory.saturating_sub(session.memory());
         self.listed = self.listed.saturating_sub(session.listed());
         for m in &session.members {
             let mut bytes = Vec::new();

@@ -1,12 +1,12 @@
 //! One session: the members' reports put together, what is to be forwarded, what has come.
 
-use super::member::{Member, shifted};
+use super::member::Member;
 use super::schedule::{Plan, Scheduling, Table, ranges};
 use super::stream::{Act, Stream};
-use super::{Account, Config, Counts, FEW, Output, SessionView, Tunnel};
+use super::{Account, Config, Counts, Output, SessionView, Tunnel};
 use crate::hash::{self, Key};
 use crate::inner::{self, Inner, TCP, UDP};
-use crate::wire::{Data, Heard, List, Message};
+use crate::wire::{Data, Message};
 use crate::{Flow, Time};
 use core::ops::Range;
 use core::time::Duration;
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 
 mod members;
+mod reports;
 
 /// Packets that are known and not done: a bound of memory. 4 MiB of stream are 3000.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -121,6 +122,13 @@ impl Context<'_> {
         message.write(&mut bytes);
         self.out.push_back(Output::ToTunnel(tunnel, bytes));
     }
+
+    /// Writes up what a contributor did, unless there are too many for it to have an account.
+    fn note(&mut self, who: u64, what: impl FnOnce(&mut Account)) {
+        if let Some(account) = self.accounts.get_mut(&who) {
+            what(account);
+        }
+    }
 }
 
 impl Session {
@@ -150,6 +158,11 @@ impl Session {
     /// Bytes of payload that are kept for the receiver.
     pub(super) fn stored(&self) -> u64 {
         self.stream.as_ref().map_or(0, |s| s.stored)
+    }
+
+    /// Bytes of memory that this takes.
+    pub(super) fn memory(&self) -> u64 {
+        self.stream.as_ref().map_or(0, Stream::memory)
     }
 
     /// Packets that are listed, and heard.
@@ -182,145 +195,6 @@ impl Session {
             (entry.state, entry.avoid) = (State::Pending, avoid);
             self.pending.insert(number);
         }
-    }
-
-    /// The home access point says what it holds.
-    pub(super) fn on_list(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, list: &List) {
-        self.active_at = cx.now;
-        let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.is_home()) else {
-            return;
-        };
-        (self.members[i].room, self.members[i].reported_at) = (list.room, cx.now);
-        // What it holds may have been released before.
-        self.members[i].released = 0;
-        let Some(shift) = self.members[i].shift else { return };
-        let (mut fresh, mut answers) = (Vec::new(), 0);
-        for run in &list.runs {
-            // Datagrams have no place in a stream.
-            let (seq, step) = if self.stream.is_some() { (run.seq, run.len) } else { (0, 0) };
-            for k in 0..run.count {
-                let seq = seq.wrapping_add(step.wrapping_mul(k as u32));
-                let Some(number) = shifted(run.first + k, shift) else { continue };
-                let Some(state) = self.enter(cx, number, seq, run.len) else { continue };
-                fresh.push(number);
-                if state == State::Done && answers < MAX_ANSWERS {
-                    answers += 1;
-                    let acts = self.stream.as_mut().map(|s| s.repeated(cx.now)).unwrap_or_default();
-                    self.act(cx, acts);
-                }
-            }
-            if let Some(first) = shifted(run.first, shift) {
-                self.tell_held(cx, 0, first..first.saturating_add(run.count), run.stamp);
-            }
-        }
-        let marks = list.marks.iter().filter_map(|(n, h)| Some((shifted(*n, shift)?, *h)));
-        // Those of packets that are listed, and the newest of them: a bound of memory.
-        let marks: BTreeMap<u64, u32> = marks.filter(|(n, _)| self.entries.contains_key(n)).collect();
-        self.marks.extend(&marks);
-        while self.marks.len() > MAX_MARKS {
-            self.marks.pop_first();
-        }
-        // What waits was held beside the others when it came.
-        for m in self.members.iter_mut().filter(|m| !m.is_home() && !marks.is_empty()) {
-            m.align(&[], &marks);
-        }
-        let heard: Vec<(u8, Vec<u64>)> = self
-            .members
-            .iter()
-            .map(|m| (m.apid, fresh.iter().copied().filter(|n| m.held.contains(n)).collect()))
-            .collect();
-        for (apid, numbers) in heard {
-            self.tell_numbers(cx, apid, &numbers);
-        }
-        self.plan(cx, Some(0));
-    }
-
-    /// Notes a listed packet. None if it was known, or cannot be noted.
-    fn enter(&mut self, cx: &Context<'_>, number: u64, seq: u32, len: u32) -> Option<State> {
-        if let Some(entry) = self.entries.get_mut(&number) {
-            entry.at_home = true;
-            return None;
-        }
-        let most = if cx.crowded { FEW } else { MAX_ENTRIES };
-        if self.entries.len() >= most {
-            return None;
-        }
-        let at = match &self.stream {
-            None => 0,
-            // Without the SYN its place is not known: it goes as a plain packet would.
-            Some(stream) => stream.offset(seq)?,
-        };
-        let mut entry =
-            Entry { at, seq, len, state: State::Pending, at_home: true, avoid: None, listed: cx.now };
-        if self.stream.as_ref().is_some_and(|s| s.is_proxied()) && self.is_known(&entry) {
-            entry.state = State::Done;
-        }
-        let state = entry.state;
-        if state == State::Pending {
-            self.pending.insert(number);
-            self.undone.insert((at, len), number);
-        } else if self.stream.as_ref().is_some_and(|s| entry.range().end <= s.acked) {
-            // The receiver has it.
-            return Some(state);
-        }
-        self.entries.insert(number, entry);
-        Some(state)
-    }
-
-    /// The same bytes are here, or on their way: the sender repeats them. What a home access point
-    /// that started anew has lost is not on its way: the repetition takes its place.
-    fn is_known(&mut self, entry: &Entry) -> bool {
-        let here = self.stream.as_ref().is_some_and(|s| s.has(&entry.range()));
-        let before = self.undone.get(&(entry.at, entry.len)).copied().filter(|_| !here);
-        let lost = before.filter(|n| self.entries.get(n).is_none_or(|e| !e.at_home));
-        lost.into_iter().for_each(|n| self.finish(n));
-        here || before.is_some() && lost.is_none()
-    }
-
-    /// Tells the proxy who holds which bytes, as ranges.
-    fn tell_held(&mut self, cx: &mut Context<'_>, apid: u8, numbers: Range<u64>, stamp: Option<u32>) {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for entry in self.entries.range(numbers).map(|e| e.1).filter(|e| e.len > 0) {
-            match ranges.last_mut() {
-                Some(r) if r.end == entry.at => r.end = entry.range().end,
-                _ => ranges.push(entry.range()),
-            }
-        }
-        for range in ranges {
-            let acts = self.stream.as_mut().map(|s| s.held(range, apid, stamp, cx.now)).unwrap_or_default();
-            self.act(cx, acts);
-        }
-    }
-
-    fn tell_numbers(&mut self, cx: &mut Context<'_>, apid: u8, numbers: &[u64]) {
-        if self.stream.as_ref().is_some_and(Stream::is_proxied) {
-            for (first, count) in ranges(numbers.iter().copied()) {
-                self.tell_held(cx, apid, first..first.saturating_add(count), None);
-            }
-        }
-    }
-
-    /// Another access point says what it holds.
-    pub(super) fn on_heard(&mut self, cx: &mut Context<'_>, tunnel: Tunnel, heard: &Heard) {
-        let Some(i) = self.members.iter().position(|m| m.tunnel == tunnel && m.wire == heard.session) else {
-            return;
-        };
-        let member = &mut self.members[i];
-        (member.room, member.reported_at, member.released) = (heard.room, cx.now, 0);
-        member.align(&heard.marks, &self.marks);
-        let lowest = self.entries.first_key_value().map_or(0, |e| *e.0);
-        let numbers: Vec<u64> =
-            member.believed(&heard.numbers).into_iter().filter(|n| *n >= lowest).collect();
-        let most = if cx.crowded { FEW } else { MAX_ENTRIES };
-        let space = most.saturating_sub(member.held.len());
-        member.held.extend(numbers.iter().take(space));
-        let apid = member.apid;
-        if !heard.numbers.is_empty() {
-            self.heard_at = Some(cx.now);
-            self.tell_mode(cx);
-        }
-        self.tell_numbers(cx, apid, &numbers);
-        self.plan(cx, Some(apid));
     }
 
     /// Chooses who forwards what; `reporter` has just reported.
@@ -363,7 +237,6 @@ impl Session {
         let packet = member.elision.decode(&flow, data.number, seq, &data.elided);
         let (Some(number), Some(entry)) = (number, entry) else { return };
         let (who, apid, done) = (member.who, member.apid, entry.state == State::Done);
-        let account = cx.accounts.entry(who).or_default();
         let right = |p: &Vec<u8>| {
             let told = self.marks.get(&number);
             is_as_listed(p, &flow, seq, len)
@@ -371,13 +244,13 @@ impl Session {
                 && told.is_none_or(|h| hash::packet(&self.keys.0, p) == *h)
         };
         let Some(mut packet) = packet.filter(right) else {
-            account.damaged += 1;
-            self.members[i].delivery.failed(cx.now);
+            cx.note(who, |account| account.damaged += 1);
+            self.members[i].delivery.damaged(cx.now);
             self.again(number, apid, Some(apid));
             return self.plan(cx, None);
         };
         if done || !asked {
-            account.late += 1;
+            cx.note(who, |account| account.late += 1);
         }
         if done {
             return self.plan(cx, None);
@@ -388,12 +261,14 @@ impl Session {
             self.again(number, apid, None);
             return self.plan(cx, None);
         }
-        account.packets += 1;
-        account.bytes += packet.len() as u64;
-        if apid != 0 {
-            account.delivered_packets += 1;
-            account.delivered_bytes += data.elided.len() as u64;
-        }
+        cx.note(who, |account| {
+            account.packets += 1;
+            account.bytes += packet.len() as u64;
+            if apid != 0 {
+                account.delivered_packets += 1;
+                account.delivered_bytes += data.elided.len() as u64;
+            }
+        });
         self.finish(number);
         if self.outer != flow.source {
             inner::readdress(&mut packet, true, self.outer);
@@ -532,7 +407,7 @@ impl Session {
             .collect();
         for (number, apid) in late {
             let who = self.members.iter().find(|m| m.apid == apid).map(|m| m.who);
-            who.into_iter().for_each(|w| cx.accounts.entry(w).or_default().failed += 1);
+            who.into_iter().for_each(|who| cx.note(who, |account| account.failed += 1));
             self.again(number, apid, Some(apid));
         }
         self.release(cx);

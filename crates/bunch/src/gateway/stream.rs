@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Most bytes of payload that are kept for the receiver.
 pub(super) const MEMORY: u64 = 4 << 20;
+/// What a segment takes besides its payload, in bytes: here, and in the proxy.
+const OVERHEAD: u64 = 192;
 /// Pieces of it out of order, and packets.
 const MAX_PIECES: usize = ropewalk_pep::MAX_RANGES;
 
@@ -93,6 +95,12 @@ impl Stream {
             timeout: None,
             over: None,
         }
+    }
+
+    /// Bytes of memory that its payload takes: segments of one byte are mostly what goes with them.
+    pub(super) fn memory(&self) -> u64 {
+        let waiting = if let Kind::Ordered(_, waiting) = &self.kind { waiting.len() } else { 0 };
+        self.stored + OVERHEAD * (self.store.len() + waiting) as u64
     }
 
     /// The place of a byte in the stream.
@@ -324,7 +332,7 @@ impl Stream {
     /// finds out by its own clock.
     fn packet_to_receiver(&self, s: &Segment, came: Option<&Came<'_>>) -> Option<Act> {
         if let Some(c) = came.filter(|c| c.segment == *s && !c.raised) {
-            return Some(Act::ToReceiver(c.packet.to_vec()));
+            return Some(Act::ToReceiver(with_classic_ecn(c.packet)));
         }
         let mut data = Vec::with_capacity(s.payload_bytes as usize);
         let start = if s.payload_bytes > 0 { self.offset(s.seq)? } else { 0 };
@@ -354,9 +362,14 @@ fn raise(segment: &mut Segment, newest: &mut Option<u32>) -> bool {
     old
 }
 
+/// What is acknowledged here has no counter of marks: of ECN the ends are to agree on the classic kind.
+fn with_classic_ecn(packet: &[u8]) -> Vec<u8> {
+    wire::without_accecn(packet).unwrap_or_else(|| packet.to_vec())
+}
+
 fn packet_to_sender(s: &Segment, came: Option<&Came<'_>>) -> Vec<u8> {
     if let Some(c) = came.filter(|c| c.segment == *s && !c.raised) {
-        return c.packet.to_vec();
+        return with_classic_ecn(c.packet);
     }
     // Data of the receiver go on with their own bytes.
     let payload = came.filter(|c| s.payload_bytes > 0 && c.segment.seq == s.seq);
@@ -474,6 +487,30 @@ mod tests {
         assert!(!opened(ONE).is_another(&same, true), "the SYN once more");
     }
 
+    /// Writes the checksum of a short packet.
+    fn sum_up(packet: &mut [u8]) {
+        packet[36..38].fill(0);
+        let length = [0, inner::TCP, 0, (packet.len() - 20) as u8];
+        let sum = inner::icmp_sum(&[&packet[12..20], &length, &packet[20..]].concat());
+        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    #[test]
+    fn of_an_offer_of_accecn_classic_ecn_goes_on() {
+        let offer = |variant| {
+            let syn = Segment { flags: Flags::SYN | Flags::ECE | Flags::CWR, ack: 0, ..data(0, 0) };
+            let classic = bytes(&syn);
+            let mut offer = classic.clone();
+            offer[32] |= 1;
+            sum_up(&mut offer);
+            let inner = inner::parse(&offer).unwrap();
+            let went = Stream::new(variant, Duration::ZERO).on_sender(offer.clone(), &inner, Time::ZERO);
+            [classic, offer].map(|packet| went == [Act::ToReceiver(packet)])
+        };
+        assert_eq!(offer(ONE), [true, false]);
+        assert_eq!(offer(Variant::Plain), [false, true], "null case: as it came");
+    }
+
     /// A timestamp, three blocks and a window scale take 39 bytes, and more where each is padded.
     #[test]
     fn options_that_are_longer_as_they_are_written_here_do_no_harm() {
@@ -486,10 +523,7 @@ mod tests {
         let (stamp, blocks) = (packet[42..52].to_vec(), packet[54..80].to_vec());
         let odd = [&stamp[..], &blocks, &[3, 3, 7], &[0]].concat();
         packet[40..80].copy_from_slice(&odd);
-        packet[36..38].fill(0);
-        let length = [0, inner::TCP, 0, (packet.len() - 20) as u8];
-        let sum = inner::icmp_sum(&[&packet[12..20], &length, &packet[20..]].concat());
-        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+        sum_up(&mut packet);
         let (read, _) = wire::decode(&packet).unwrap();
         assert_eq!(read.options, Options { window_scale: Some(7), ..options });
         let inner = inner::parse(&packet).unwrap();

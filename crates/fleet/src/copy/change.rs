@@ -75,7 +75,7 @@ impl Change {
 }
 
 /// The public half of the fleet's key.
-fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
+pub(crate) fn fleet_key(kv: &KeyValue) -> Option<PublicKey> {
     let text = std::str::from_utf8(&kv.value).ok()?;
     Some(StaticKey::from_base64(text).ok()?.public())
 }

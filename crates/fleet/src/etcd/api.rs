@@ -26,8 +26,6 @@ pub(crate) enum Compare {
     Absent(String),
     /// It was written last at that revision.
     At(String, i64),
-    /// It has that value.
-    Is(String, Vec<u8>),
 }
 
 /// A step of a transaction.
@@ -86,9 +84,6 @@ impl Compare {
             }
             Compare::At(key, revision) => {
                 json!({"key": text(key), "target": "MOD", "result": "EQUAL", "mod_revision": revision.to_string()})
-            }
-            Compare::Is(key, value) => {
-                json!({"key": text(key), "target": "VALUE", "result": "EQUAL", "value": STANDARD.encode(value)})
             }
         }
     }

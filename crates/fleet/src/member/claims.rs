@@ -109,6 +109,7 @@ impl Claims {
 /// Asks about one device after the other, for ever.
 pub(super) async fn ask(shared: Arc<Shared>) {
     let mut ledger = shared.ledger();
+    ledger.fleet = shared.state().own_key;
     loop {
         let next = shared.state().claims.next();
         let Some(claim) = next else {

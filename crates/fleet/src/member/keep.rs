@@ -137,7 +137,13 @@ async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
         let is_late = state.true_at.elapsed() >= BEAT && state.told.1.elapsed() >= BEAT;
         // Whether a watch that was silent works now shows only when it has something to bring.
         let is_to_be_tried = state.is_dumb && state.copy.revision >= state.told.0;
-        (record, is_late || is_to_be_tried)
+        // Somebody took it away or wrote another, or an older one came back with a restored store.
+        let is_own = |(name, own): (&str, &GatewayRecord)| {
+            name == shared.name.as_str() && Some(own) == record.as_ref()
+        };
+        let is_known = state.anew.is_none() && state.copy.revision >= state.told.0;
+        let is_lost = is_known && !state.copy.gateways().any(is_own);
+        (record, is_late || is_to_be_tried || is_lost)
     };
     if let Some(record) = record.filter(|record| is_doubtful || Some(record) != kept.written.as_ref()) {
         let asked = Instant::now();

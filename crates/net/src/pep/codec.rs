@@ -1,8 +1,10 @@
 //! TCP segments in IPv4 and IPv6 packets, and back.
 
-use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, LaxIpSlice, TcpHeader};
+use ropewalk_bond::inner::begins_a_packet;
 use ropewalk_packet::{Ecn, Flags, Options, Segment, wire};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// The proxy looks at no address, and `Segment` has none of IPv6.
 const NOBODY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
@@ -78,6 +80,33 @@ fn segment(tcp: &TcpHeader, ecn: Ecn, payload: &[u8]) -> Option<Segment> {
         options: Options::from_bytes(tcp.options.as_slice()).ok()?,
         payload_bytes: payload.len() as u32,
     })
+}
+
+/// From whom to whom a packet of TCP goes, and its sequence number, where an end may take it though [`parse`] does not:
+/// the first fragment of one, or one with IP options, extension headers or odd TCP options. None if it is damaged.
+pub(super) fn odd(packet: &[u8]) -> Option<(SocketAddr, SocketAddr, u32)> {
+    let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
+    let (payload, from, to) = (ip.payload(), ip.source_addr(), ip.destination_addr());
+    let body = payload.payload;
+    let is_tcp = payload.ip_number == IpNumber::TCP && begins_a_packet(&ip);
+    if !is_tcp || !payload.fragmented && !is_intact(from, to, body) {
+        return None;
+    }
+    let half = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
+    let number = u32::from_be_bytes(body.get(4..8)?.try_into().ok()?);
+    Some((SocketAddr::new(from, half(0)?), SocketAddr::new(to, half(2)?), number))
+}
+
+/// Whether the checksum of a TCP segment fits, whatever its header has.
+fn is_intact(from: IpAddr, to: IpAddr, segment: &[u8]) -> bool {
+    let ends = match (from, to) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => [a.octets(), b.octets()].concat(),
+        (IpAddr::V6(a), IpAddr::V6(b)) => [a.octets(), b.octets()].concat(),
+        _ => return false,
+    };
+    let length = (segment.len() as u32).to_be_bytes();
+    let pseudo = Sum16BitWords::new().add_slice(&ends).add_slice(&length).add_2bytes([0, IpNumber::TCP.0]);
+    pseudo.add_slice(segment).ones_complement() == 0
 }
 
 /// The packet that `segment` is between these two; none if it would be too long for one.
@@ -206,6 +235,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn packets_that_are_not_read_are_known_by_their_ends() {
+        for (a, b) in ENDS.map(|(a, b)| (a.parse::<SocketAddr>().unwrap(), b.parse().unwrap())) {
+            let tcp = if a.is_ipv4() { 20 } else { 40 };
+            let whole = encode(&sample(), a, b, Marks::default(), b"hello").unwrap();
+            // The length of the SACK option is more than there is; the window makes up for the sum.
+            let mut bad = whole.clone();
+            bad[tcp + 35] += 40;
+            bad[tcp + 15] -= 40;
+            assert!(parse(&bad).is_none());
+            assert_eq!(odd(&bad), Some((a, b, u32::MAX)));
+            bad[tcp + 45] ^= 1;
+            assert_eq!(odd(&bad), None, "damaged");
+        }
+        let (a, b) = (ENDS[0].0.parse().unwrap(), ENDS[0].1.parse().unwrap());
+        let mut first = encode(&sample(), a, b, Marks::default(), b"hello").unwrap();
+        first[6] = 0x20;
+        assert_eq!(odd(&first), Some((a, b, u32::MAX)));
+        first[7] = 5;
+        assert_eq!(odd(&first), None, "a later fragment has no ports");
+    }
+
     proptest! {
         #[test]
         fn no_packet_is_a_panic(v6: bool, at in 0usize..90, byte: u8, cut in 0usize..90) {
@@ -215,7 +266,7 @@ mod tests {
                 *place = byte;
             }
             packet.truncate(cut);
-            let _ = (parse(&packet), without_blocks(&packet));
+            let _ = (parse(&packet), without_blocks(&packet), odd(&packet));
         }
     }
 }

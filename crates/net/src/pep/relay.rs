@@ -2,7 +2,7 @@
 
 use super::codec::{self, Marks, Parsed};
 use super::store::{Packets, Store};
-use ropewalk_packet::{SackBlocks, Segment, seq};
+use ropewalk_packet::{SackBlocks, Segment, seq, wire};
 use ropewalk_pep::{Config, Counts, Effect, End, Event, Policy, Proxy, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -51,18 +51,23 @@ impl Relay {
     /// Takes a packet; what is to be sent is added to `out`.
     pub fn handle(&mut self, packet: &[u8], now: Time, out: &mut Vec<Vec<u8>>) {
         let Some(parsed) = codec::parse(packet) else {
-            out.push(packet.to_vec());
+            let passes = codec::odd(packet).is_none_or(|(source, destination, number)| {
+                let (key, end) = key(source, destination);
+                self.proxy.leave_alone(key, end, number)
+            });
+            self.run(None, out);
+            out.extend(passes.then(|| packet.to_vec()));
             return;
         };
-        let (key, end) = match parsed.source < parsed.destination {
-            true => ([parsed.source, parsed.destination], End::A),
-            false => ([parsed.destination, parsed.source], End::B),
-        };
+        let (key, end) = key(parsed.source, parsed.destination);
         if !self.proxy.handle(key, end, parsed.segment, now) {
             self.run(None, out);
             out.push(packet.to_vec());
             return;
         }
+        // What is acknowledged here has no counter of marks: the ends are to agree on classic ECN.
+        let classic = if self.config.policy == Policy::Snoop { None } else { wire::without_accecn(packet) };
+        let packet = classic.as_deref().unwrap_or(packet);
         let config = &self.config;
         let sides = self.connections.entry(key).or_insert_with(|| [side(config), side(config)]);
         sides[index(end)].marks = parsed.marks;
@@ -172,6 +177,14 @@ impl Relay {
                 codec::encode(segment, source, destination, side.marks, &bytes)
             }
         }
+    }
+}
+
+/// The connection of a packet, and which end sent it.
+fn key(source: SocketAddr, destination: SocketAddr) -> (Key, End) {
+    match source < destination {
+        true => ([source, destination], End::A),
+        false => ([destination, source], End::B),
     }
 }
 

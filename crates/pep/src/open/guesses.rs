@@ -5,7 +5,7 @@ use super::Open;
 use crate::stamps::newer;
 use crate::{Config, Policy, Time};
 use core::time::Duration;
-use ropewalk_packet::Timestamps;
+use ropewalk_packet::{Timestamps, seq};
 
 /// Answers to guesses are no closer together (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`).
 const CHALLENGES_APART: Duration = Duration::from_millis(500);
@@ -24,6 +24,12 @@ impl Open {
         let behind = self.sender.ack.wrapping_sub(ack) as i32;
         let recent = i64::from(behind) <= i64::from(self.sender.max_window);
         at <= self.limit(config) && ahead <= 0 && (recent || config.policy != Policy::Split)
+    }
+
+    /// The sender can have begun a segment with this number by now, and not long ago.
+    pub(crate) fn expects(&self, config: &Config, number: u32) -> bool {
+        let at = seq::offset(self.agreed.sender_isn, self.sender.acked, number);
+        at.is_some_and(|at| at <= self.limit(config) && self.is_of_today(at))
     }
 
     /// RFC 9293 §3.10.7.4: what ends before the window says nothing of the other direction. A

@@ -108,13 +108,15 @@ fn a_reset_of_either_end_reaches_the_other_and_ends_both_directions() {
 #[test]
 fn what_is_left_alone_keeps_no_place() {
     let mut b = Box::new(Policy::Split, 1);
-    let (syn, _) = handshake();
+    let (syn, answer) = handshake();
     let mptcp = Some(ropewalk_packet::MptcpOption::Capable { sender: None, receiver: None });
     let other = Segment { options: Options { mptcp, ..syn_options() }, ..syn };
     assert_eq!(b.put(0, End::A, other), None);
     assert_eq!(b.put(0, End::A, data(1, 10)), None);
     assert_eq!(b.proxy.holds().0, 0);
-    assert!(b.put(1, End::A, syn).is_some());
+    for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0))] {
+        assert!(b.put(1, from, s).is_some());
+    }
     assert_eq!(b.put(2, End::A, syn), None, "one place alone");
     assert!(b.put(1, End::A, syn).is_some(), "its own");
     let counts = b.proxy.counts();
@@ -218,7 +220,10 @@ fn one_that_both_ends_have_closed_makes_room() {
         let (syn, answer) = handshake();
         let fin = |s: Segment| Segment { flags: Flags::FIN | Flags::ACK, ..s };
         let last = Segment { ack: S_ISN.wrapping_add(2), ..fin(theirs(1, 0)) };
-        for (from, s) in [(End::A, syn), (End::B, answer), (End::A, fin(data(1, 0))), (End::B, last)] {
+        for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0))] {
+            b.put(0, from, s);
+        }
+        for (from, s) in [(End::A, fin(data(1, 0))), (End::B, last)] {
             b.put(0, from, s);
             assert_eq!(b.put(1, End::A, syn), None, "null case: an end may miss the other's FIN");
         }
@@ -230,30 +235,56 @@ fn one_that_both_ends_have_closed_makes_room() {
 
 #[test]
 fn one_that_was_refused_makes_room() {
-    let mut b = Box::new(Policy::Split, 1);
     let (syn, _) = handshake();
-    b.put(0, End::A, syn);
     let refusal = Segment { flags: Flags::RST | Flags::ACK, seq: 0, ..ack(1, 0) };
-    b.put(0, End::B, Segment { ack: refusal.ack.wrapping_add(5), ..refusal });
-    assert_eq!(b.put(1, End::A, syn), None, "null case: a guess");
-    b.put(0, End::B, refusal);
-    assert!(b.put(1, End::A, syn).is_some());
+    for (by, left) in [(0, [true, false]), (5, [false, true])] {
+        let mut b = Box::new(Policy::Split, 2);
+        b.put(0, End::A, syn);
+        b.now += Duration::from_secs(1);
+        b.put(1, End::A, syn);
+        b.put(1, End::B, Segment { ack: refusal.ack.wrapping_add(by), ..refusal });
+        assert!(b.put(2, End::A, syn).is_some());
+        assert_eq!([0, 1].map(|key| b.proxy.is_taken(key)), left, "null case: a guess, so the oldest goes");
+    }
 }
 
 /// As a scan does, or a program that looks for many others.
 #[test]
 fn one_that_nobody_answers_is_forgotten_soon() {
-    let mut b = Box::new(Policy::Split, 1);
+    let mut b = Box::new(Policy::Split, 10);
     let (syn, answer) = handshake();
-    b.put(0, End::A, syn);
-    b.now += Duration::from_secs(5);
-    assert_eq!(b.put(1, End::A, syn), None, "null case: its answer may be under way");
-    b.now += Duration::from_secs(6);
-    assert!(b.put(1, End::A, syn).is_some());
-    // One that was answered stays.
-    b.put(1, End::B, answer);
-    b.now += Duration::from_secs(11);
-    assert_eq!(b.put(2, End::A, syn), None);
+    // One is not answered, one knows nothing of its answer, and one has ended its handshake.
+    for (key, count) in [(0, 1), (1, 2), (2, 3)] {
+        let all = [(End::A, syn), (End::B, answer), (End::A, data(1, 0))];
+        all.into_iter().take(count).for_each(|(from, s)| drop(b.put(key, from, s)));
+    }
+    let mut taken_after = |seconds| {
+        b.now += Duration::from_secs(seconds);
+        b.proxy.on_timer(b.now);
+        [0, 1, 2].map(|key| b.proxy.is_taken(key))
+    };
+    assert_eq!(taken_after(5), [true; 3], "null case: it may be under way");
+    assert_eq!(taken_after(6), [false, false, true]);
+}
+
+/// Each SYN that nobody answers had a place for ten seconds.
+#[test]
+fn a_flood_of_syns_leaves_room_for_who_is_answered() {
+    for policy in [Policy::Split, Policy::Snoop] {
+        let mut b = Box { proxy: Proxy::new(Config::new(policy), 20), ..Box::opened(policy) };
+        let (syn, answer) = handshake();
+        let open = |b: &mut Box, key: u8| {
+            for (from, s) in [(End::A, syn), (End::B, answer), (End::A, data(1, 0))] {
+                assert!(b.put(key, from, s).is_some(), "{policy:?}, {key}");
+            }
+        };
+        open(&mut b, 0);
+        (100..150).for_each(|key| drop(b.put(key, End::A, syn)));
+        open(&mut b, 1);
+        (150..200).for_each(|key| drop(b.put(key, End::A, syn)));
+        assert_eq!([0, 1].map(|key| b.proxy.is_taken(key)), [true; 2]);
+        assert_eq!(b.proxy.holds().0, 20);
+    }
 }
 
 #[test]
@@ -271,6 +302,11 @@ fn what_is_over_for_longest_makes_room_first() {
     assert_eq!([0, 1, 2].map(|key| b.proxy.is_taken(key)), [true, false, true]);
     assert!(b.put(3, End::A, syn).is_some());
     assert_eq!([0, 2, 3].map(|key| b.proxy.is_taken(key)), [false, true, true]);
+    for key in [2, 3] {
+        for (from, segment) in [(End::B, answer), (End::A, data(1, 0))] {
+            b.put(key, from, segment);
+        }
+    }
     assert_eq!(b.put(4, End::A, syn), None, "those that are left live");
 }
 

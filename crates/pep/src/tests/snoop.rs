@@ -141,6 +141,32 @@ fn a_connection_may_be_met_half_way_and_none_is_left_alone() {
     assert_eq!(to_receiver(&w.sender(syn)), [syn], "what is repeated is the sender's own");
 }
 
+/// All that the sender sent after it counted as its own repetition, and nothing was repaired here.
+#[test]
+fn a_guess_past_the_receivers_window_ends_no_help() {
+    let mut w = Wire::opened(Policy::Snoop, syn_options(), 1000);
+    w.receiver(ack(1, 1000));
+    for at in [5_000_000, 1 << 30] {
+        let guess = data(at, 10);
+        assert_eq!(w.sender(guess), [Output::ToReceiver(guess)], "the receiver judges it");
+    }
+    (0..4).for_each(|i| drop(w.sender(data(1 + 10 * i, 10))));
+    w.now += Duration::from_millis(8);
+    assert_eq!(to_sender(&w.receiver(selecting(1, &[(11, 41)]))), []);
+    assert_eq!(repeated(&w.run(w.now + Duration::from_millis(3))), [1]);
+}
+
+#[test]
+fn what_probes_a_closed_window_goes_past_it() {
+    let mut w = Wire::opened(Policy::Snoop, syn_options(), 10);
+    w.sender(data(1, 10));
+    w.receiver(ack(11, 0));
+    w.sender(data(11, 1));
+    w.receiver(ack(12, 1000));
+    w.sender(data(12, 10));
+    assert_eq!(repeated(&w.receiver(ack(12, 1000))), [12]);
+}
+
 #[test]
 fn copies_are_bounded_in_bytes() {
     let mut config = Config::new(Policy::Snoop);

@@ -55,6 +55,8 @@ fn check_values(judge: &mut Judge, key: &str, bunch: &Bunch) {
         format!("{key}.churn"),
         || "an access point is there for 100ms at least".into(),
     );
+    let changes = bunch.churn.map_or(0, |churn| judge.changes(churn) * bunch.neighbours.len() as u128);
+    judge.refuse_many(changes, format!("{key}.churn"));
     judge.fail_if(bunch.grace > Duration::from_secs(3600), format!("{key}.grace"), || {
         "a run is over before that; write 1h at most".into()
     });

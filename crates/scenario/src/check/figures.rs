@@ -4,6 +4,7 @@ use super::Judge;
 use crate::document::fits;
 use crate::file::{Axis, Expect, Figure, Mode, Over, Seeds};
 use crate::over_seeds::seeds_needed;
+use crate::problem::{COMMANDS, is_command};
 use crate::report::Metric;
 use crate::sweep::{label_of, scales};
 use std::collections::BTreeSet;
@@ -31,11 +32,7 @@ pub(super) fn check(judge: &mut Judge) {
 
 fn check_sweep(judge: &mut Judge) {
     let sweep = &judge.scenario.sweep;
-    let none = match &sweep.seeds {
-        Seeds::Count(n) => *n == 0,
-        Seeds::List(list) => list.is_empty(),
-    };
-    judge.fail_if(none, "sweep.seeds", || {
+    judge.fail_if(sweep.seeds.count() == 0, "sweep.seeds", || {
         "without a seed nothing runs; write a number of them, such as 5".into()
     });
     if let Seeds::List(list) = &sweep.seeds {
@@ -68,6 +65,10 @@ fn check_axis(judge: &mut Judge, key: &str, axis: &Axis) {
         judge.fail_if(!seen.insert(label_of(value)), format!("{key}.values"), || {
             format!("{value} is there twice")
         });
+    }
+    let labels = axis.values.iter().map(label_of).chain(axis.cases.keys().cloned());
+    for _ in labels.filter(|label| label.contains(is_command)) {
+        judge.fail(key, COMMANDS);
     }
     let keys = axis.key.iter().chain(axis.cases.values().flat_map(|settings| settings.keys()));
     for own in keys.filter(|k| {
@@ -125,10 +126,7 @@ fn check_over(judge: &mut Judge, key: &str, expect: &Expect) {
     judge.fail_if(!sensible, format!("{key}.confidence"), || {
         "a confidence is at least 50% and less than 100%; 95% is usual".into()
     });
-    let seeds = match &judge.scenario.sweep.seeds {
-        Seeds::Count(n) => *n as usize,
-        Seeds::List(list) => list.len(),
-    };
+    let seeds = judge.scenario.sweep.seeds.count();
     let needed = if sensible { seeds_needed(expect) } else { 2 };
     judge.fail_if(needed == usize::MAX, format!("{key}.confidence"), || {
         "no number of seeds shows that all would be in the band; expect a smaller share, or leave `confidence` out".into()

@@ -17,6 +17,9 @@ use std::time::Duration;
 
 pub use names::Names;
 
+/// Most changes of a kind that are drawn before a run begins: all of them are in memory then.
+const MOST_CHANGES: u128 = 100_000;
+
 /// Everything that is wrong: the key, and the sentence.
 /// `point`: the labels of the axes, if the scenario is a point of a sweep.
 pub fn check(scenario: &Scenario, point: &[(String, String)]) -> Vec<(String, String)> {
@@ -52,6 +55,18 @@ impl Judge<'_> {
         if wrong {
             self.fail(key, sentence());
         }
+    }
+
+    /// How often something changes in the run that is as it is for so long, on average.
+    fn changes(&self, spell: Duration) -> u128 {
+        self.scenario.duration.as_nanos() / spell.as_nanos().max(1)
+    }
+
+    /// Says that a run would have so many changes, if those are too many.
+    fn refuse_many(&mut self, changes: u128, key: impl Into<String>) {
+        self.fail_if(changes > MOST_CHANGES, key, || {
+            format!("this makes {changes} changes; {MOST_CHANGES} are the most, so write longer times or a shorter run")
+        });
     }
 
     /// Says that there is no `what` called `name`, unless there is.

@@ -87,7 +87,7 @@ fn check_radio(judge: &mut Judge, key: &str, radio: &Radio) {
         let key = format!("{key}.edca.{category}");
         judge.known(&key, "priority", category, categories.iter().copied());
         for (window, below) in [(edca.cw_min, "cw-min"), (edca.cw_max, "cw-max")] {
-            let wrong = window.is_some_and(|w| !(w + 1).is_power_of_two() || w > 32_767);
+            let wrong = window.is_some_and(|w| w > 32_767 || !(w + 1).is_power_of_two());
             judge.fail_if(wrong, format!("{key}.{below}"), || {
                 "a contention window is one less than a power of two, such as 15 or 1023".into()
             });
@@ -220,7 +220,7 @@ fn check_medium(judge: &mut Judge) {
 }
 
 fn check_blockage(judge: &mut Judge) {
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut changes) = (BTreeSet::new(), 0);
     for (i, pair) in judge.scenario.medium.blockage.iter().enumerate() {
         let key = format!("medium.blockage.{i}");
         if judge.two_radios(&format!("{key}.between"), &pair.between) {
@@ -238,6 +238,8 @@ fn check_blockage(judge: &mut Judge) {
         judge.fail_if(!(0.0..=100.0).contains(&pair.loss.0), format!("{key}.loss"), || {
             "a body takes 0 to 100 dB".into()
         });
+        changes += 2 * judge.changes(pair.clear + pair.blocked);
+        judge.refuse_many(changes, format!("{key}.clear"));
     }
 }
 

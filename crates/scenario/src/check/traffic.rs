@@ -321,6 +321,9 @@ fn check_event(judge: &mut Judge, key: &str, event: &Event) {
             )
         });
     }
+    judge.fail_if(event.rate == Some(BitRate { bps: 0 }), format!("{key}.rate"), || {
+        "a rate of 0 carries nothing; write more, or what = \"link-down\"".into()
+    });
     let changes = set.iter().any(|(below, set)| *set && besides.contains(below));
     judge.fail_if(event.what == What::LinkSet && !changes, key, || {
         "nothing is set; give rate, delay or packet-loss".into()

@@ -1,6 +1,7 @@
 //! Cables, bridges, addresses, routes and tunnels.
 
 use super::Judge;
+use crate::address;
 use crate::file::{Bond, Link, MediumModel, Migrate, Mode, NodeSpec, Scheduler};
 use crate::units::BitRate;
 use ipnet::Ipv4Net;
@@ -168,6 +169,14 @@ fn check_addresses(judge: &mut Judge) {
                 );
             }
         }
+    }
+    for (name, port) in address::lacking(judge.scenario) {
+        let is_bridge = judge.scenario.node[&name].bridge.contains_key(&port);
+        let kind = if is_bridge { "bridge" } else { "interface" };
+        judge.fail(
+            format!("node.{name}.{kind}.{port}.address"),
+            "there is no address left for it; write one of a larger network, such as \"10.2.0.1/16\", at one of its machines",
+        );
     }
 }
 

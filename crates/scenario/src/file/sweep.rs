@@ -48,6 +48,16 @@ pub enum Seeds {
     List(Vec<u64>),
 }
 
+impl Seeds {
+    /// How many.
+    pub fn count(&self) -> usize {
+        match self {
+            Seeds::Count(n) => *n as usize,
+            Seeds::List(list) => list.len(),
+        }
+    }
+}
+
 impl Field for Seeds {
     fn read(node: &Node, reader: &mut Reader) -> Option<Self> {
         match node.value {

@@ -85,6 +85,10 @@ fn rate(key: &str, way: &str, link: &Link, own: &OneWay, directory: &Path) -> Re
     }
     let Some(file) = trace else { return Ok(Rate::Unlimited) };
     let path = directory.join(file);
+    // A device has no end, and a pipe keeps who reads it waiting.
+    if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+        return Err(BuildError::new(&key, format!("the trace {} is no ordinary file", path.display())));
+    }
     let unreadable = |e| format!("the trace {} cannot be read: {e}", path.display());
     let text = std::fs::read_to_string(&path).map_err(|e| BuildError::new(&key, unreadable(e)))?;
     Ok(Rate::Traced(Trace::parse(&text).map_err(|e| BuildError::new(&key, e))?))
@@ -118,5 +122,23 @@ fn queue(queue: &LinkQueue) -> QueueSpec {
             let limit = limit(Limit::Packets(FQ_CODEL_PACKETS));
             QueueSpec::FqCodel { limit, aqm, flows: 1024, quantum_bytes: 1514 }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_scenario::Document;
+
+    #[test]
+    fn a_trace_is_an_ordinary_file() {
+        let text = "duration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nends = [\"a:x\", \"b:x\"]\n";
+        let refused = |trace: &str| {
+            let text = format!("{text}trace = \"{trace}\"\n");
+            let scenario = Document::parse("s.toml", &text).unwrap().scenario().unwrap();
+            link_specs(&scenario, Path::new("")).unwrap_err().to_string()
+        };
+        assert_eq!(refused("/dev/zero"), "link.0.trace: the trace /dev/zero is no ordinary file");
+        assert!(refused("/nowhere").starts_with("link.0.trace: the trace /nowhere cannot be read"));
     }
 }

@@ -290,8 +290,9 @@ impl Peer {
     }
 
     fn probe_size(&mut self, path: PathId, now: Time) -> Option<u16> {
+        let rests = self.rests(&self.paths[path]);
         let p = &mut self.paths[path];
-        if p.live.state != State::Active || !p.rtt.is_known() {
+        if rests || p.live.state != State::Active || !p.rtt.is_known() {
             return None;
         }
         let guard = p.rtt.smoothed() * 2;
@@ -301,7 +302,7 @@ impl Peer {
     /// RFC 8899 §5: a padded PING that risks no data.
     fn send_probe(&mut self, path: PathId, size: u16, now: Time, tx: &mut [u8]) -> Option<Batch> {
         let len = size as usize - self.paths[path].overhead();
-        let (header, number) = self.header(path)?;
+        let (header, number) = self.header(path, now)?;
         let mut w = Writer::new(&mut tx[..len], header, Timestamp::of(now));
         w.ping();
         w.pad_to(len);
@@ -373,7 +374,7 @@ impl Peer {
         if self.backhaul.is_none() {
             self.paths[path].sent.skip_number(now, &mut shared.entropy);
         }
-        let (header, number) = self.header(path)?;
+        let (header, number) = self.header(path, now)?;
         let mut w = Writer::new(&mut tx[..size], header, Timestamp::of(now));
         let asked = self.put_control(path, now, shared.config.tun_mtu, &mut w);
         let fragments = fill(self, shared, &mut w);
@@ -415,9 +416,11 @@ impl Peer {
         }
     }
 
-    pub(crate) fn header(&self, path: PathId) -> Option<(Header, u64)> {
+    /// The next datagram's header and number; none where the keys may seal no more.
+    pub(crate) fn header(&self, path: PathId, now: Time) -> Option<(Header, u64)> {
         let p = &self.paths[path];
-        let epoch = self.session.keys.current()?;
+        // Each datagram of a batch asks: the peer opens nothing beyond the limit.
+        let epoch = self.session.keys.current().filter(|_| self.session.keys.may_seal(now))?;
         let number = p.sent.next_number();
         Some((Header { path: p.id.get(), index: epoch.remote.get(), number: number as u32 }, number))
     }

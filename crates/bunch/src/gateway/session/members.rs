@@ -96,7 +96,7 @@ impl Session {
     fn part(&mut self, cx: &mut Context<'_>, i: usize) {
         let member = self.members.remove(i);
         if let Some(account) = cx.accounts.get_mut(&member.who) {
-            account.score = member.delivery.score;
+            account.score = member.delivery.score();
         }
         for number in member.delivery.asked_for() {
             self.again(number, member.apid, None);

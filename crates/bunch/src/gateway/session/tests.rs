@@ -1,14 +1,15 @@
 //! What one contributor may cost: flows, marks, and work for each packet of a list.
 
-use super::super::{Gateway, Home, Input, MANY, MAX_OF_ONE};
+use super::super::{FEW, Gateway, Home, Input, MANY, MAX_ACCOUNTS, MAX_OF_ONE};
 use super::*;
 use crate::inner::tests::{datagram, segment};
-use crate::wire::{Register, Run, all};
+use crate::wire::{Heard, List, Register, Run, all};
 use ropewalk_packet::{Flags, Segment, wire};
 use ropewalk_pep::Why;
 use std::net::Ipv4Addr;
 
 mod deaths;
+mod memory;
 
 fn flow(protocol: u8) -> Flow {
     let (source, destination) = ("192.168.1.2:40000".parse().unwrap(), "10.9.0.2:5201".parse().unwrap());
@@ -56,6 +57,16 @@ fn opened() -> Gateway {
     gateway.handle(Input::FromSender(&bytes(&syn)), Time::ZERO);
     gateway.handle(Input::FromReceiver(&bytes(&answer)), Time::ZERO);
     gateway
+}
+
+/// A packet of the receiver that acknowledges the SYN, and offers so many bytes.
+fn room_for(window: u16) -> Vec<u8> {
+    let (plain, _) = wire::decode(&segment(0, 0, None)).unwrap();
+    let Flow { source, destination, .. } = flow(TCP);
+    let ack = Segment { seq: 99, ack: 1000, window, source: destination, destination: source, ..plain };
+    let mut out = Vec::new();
+    wire::encode(&ack, wire::Payload::Zeros, &mut out);
+    out
 }
 
 fn session(gateway: &Gateway) -> &Session {
@@ -320,6 +331,40 @@ fn what_is_brought_is_the_packet_that_was_asked_for() {
     assert_eq!(bring(&mut gateway, 10, &right), (1, 0), "null case");
 }
 
+/// What such a contributor brings is taken all the same.
+#[test]
+fn who_comes_when_there_are_too_many_accounts_has_none() {
+    let mut gateway = opened();
+    gateway.accounts.extend((10..9 + MAX_ACCOUNTS as u64).map(|who| (who, Account::default())));
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    list(&mut gateway, vec![run(10, 1, 1000, 100)], vec![]);
+    let bring = |gateway: &mut Gateway, elided| {
+        say_by(gateway, Tunnel(2), Message::Data(Data { session: 5, number: 10, elided }));
+    };
+    bring(&mut gateway, vec![2]);
+    bring(&mut gateway, [&[1], &segment(1000, 100, None)[..]].concat());
+    assert!(gateway.out.iter().any(|o| matches!(o, Output::ToReceiver(p) if p.len() > 100)));
+    assert_eq!((gateway.accounts.len(), gateway.account(7)), (MAX_ACCOUNTS, None));
+}
+
+/// The home may have handed it another packet than the one that it listed.
+#[test]
+fn a_packet_that_was_not_listed_costs_trust_in_its_session_alone() {
+    let mut gateway = opened();
+    gateway.handle(Input::TunnelUp(Tunnel(2), 7), Time::ZERO);
+    neighbour(&mut gateway, Tunnel(2), 5);
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![]);
+    let window = |gateway: &Gateway| session(gateway).members[1].delivery.window(Time::ZERO);
+    let before = window(&gateway);
+    say_by(&mut gateway, Tunnel(2), Message::Data(Data { session: 5, number: 64, elided: vec![2] }));
+    assert_eq!(window(&gateway), before / 2.0);
+    gateway.handle(Input::TunnelDown(Tunnel(2)), Time::ZERO);
+    assert_eq!(gateway.account(7).map(|a| (a.damaged, a.score)), Some((1, 1.0)));
+}
+
 /// Ten bytes of rubbish would have another's uplink send a whole packet once more, each time.
 #[test]
 fn rubbish_of_one_member_asks_no_other_again() {
@@ -329,7 +374,7 @@ fn rubbish_of_one_member_asks_no_other_again() {
     list(&mut gateway, vec![run(64, 3, 1000, 100)], vec![(64, 7)]);
     assert_eq!(asked(&gateway, 0), [64, 65, 66]);
     let (session, room, numbers, marks) = (5, 0, vec![64], vec![(64, 7)]);
-    let heard = crate::wire::Heard { session, room, numbers, marks };
+    let heard = Heard { session, room, numbers, marks };
     say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
     told(&mut gateway, Tunnel(1));
     for number in [64, 65, 66, 65] {
@@ -355,7 +400,7 @@ fn ten_bytes_do_not_name_packets_without_end() {
     assert!(gateway.out.contains(&Output::Hangup(Tunnel(1))));
     // Nor in the next tunnel.
     gateway.handle(Input::TunnelUp(Tunnel(2), 1), Time::ZERO);
-    let heard = crate::wire::Heard { session: 0, room: 0, numbers: (0..9).collect(), marks: vec![] };
+    let heard = Heard { session: 0, room: 0, numbers: (0..9).collect(), marks: vec![] };
     say_by(&mut gateway, Tunnel(2), Message::Heard(heard));
     assert!(!gateway.peers.contains_key(&Tunnel(2)));
 }
@@ -372,6 +417,38 @@ fn where_too_many_packets_are_listed_a_session_may_list_few() {
     gateway.listed = MANY;
     list(&mut gateway, vec![run(64, 100, 0, 10)], vec![]);
     assert_eq!(session(&gateway).entries.len(), 100, "who has little is given more");
+}
+
+/// Nobody would ever be asked for the rest, and it would count as held.
+#[test]
+fn what_a_neighbour_hears_beyond_its_bound_is_no_promise() {
+    let mut gateway = opened();
+    gateway.handle(Input::FromReceiver(&room_for(60_000)), Time::ZERO);
+    for (tunnel, who) in [(2, 7), (3, 8)] {
+        gateway.handle(Input::TunnelUp(Tunnel(tunnel), who), Time::ZERO);
+        neighbour(&mut gateway, Tunnel(tunnel), 0);
+    }
+    gateway.sessions.values_mut().flat_map(|s| &mut s.members).for_each(|m| m.shift = Some(0));
+    // The second run says that the first was not the last.
+    list(&mut gateway, vec![run(64, 1500, 1000, 10), run(1564, 1, 16_000, 10)], vec![]);
+    gateway.listed = MANY;
+    for tunnel in [2, 3] {
+        let heard = Heard { session: 0, room: 0, numbers: (64..1565).collect(), marks: vec![] };
+        say_by(&mut gateway, Tunnel(tunnel), Message::Heard(heard));
+    }
+    let held: Vec<usize> = session(&gateway).members.iter().map(|m| m.held.len()).collect();
+    assert_eq!(held, [0, FEW, FEW]);
+    gateway.handle(Input::TunnelDown(Tunnel(1)), Time::ZERO);
+    let mut alive = Vec::new();
+    Message::Alive { room: 0 }.write(&mut alive);
+    for now in (0..32).map(|n| Time::from_millis(100 * n)) {
+        for n in [2, 3] {
+            gateway.handle(Input::FromTunnel(Tunnel(n), &alive), now);
+        }
+        gateway.handle(Input::Timer, now);
+    }
+    let why = |o: &Output| if let Output::Ended { why, .. } = o { Some(*why) } else { None };
+    assert_eq!(gateway.out.iter().find_map(why), Some(Why::Orphaned), "known to be nobody's at once");
 }
 
 #[test]

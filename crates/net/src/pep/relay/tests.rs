@@ -149,6 +149,56 @@ fn what_is_left_alone_comes_out_as_it_came() {
     assert_eq!(relay.holds(), (0, 0));
 }
 
+/// The first fragment of a packet (RFC 8200 §4.5).
+fn first_fragment(packet: &[u8]) -> Vec<u8> {
+    let header: [u8; 8] = [6, 0, 0, 1, 0, 0, 0, 7];
+    let mut out = [&packet[..40], &header, &packet[40..120]].concat();
+    out[4..6].copy_from_slice(&88u16.to_be_bytes());
+    out[6] = 44;
+    out
+}
+
+/// The receiver acknowledged what had passed beside the proxy, which took that for a guess: it stood.
+#[test]
+fn a_connection_that_goes_over_to_fragments_is_left_alone() {
+    let mut relay = opened(Policy::Split);
+    let at = |number| packet(true, &segment(Flags::ACK, number, 500, 1000), &[7; 1000]);
+    let guess = first_fragment(&at(1 << 30));
+    assert_eq!(put(&mut relay, Time::ZERO, &guess), std::slice::from_ref(&guess));
+    assert_eq!(put(&mut relay, Time::ZERO, &at(100)).len(), 1, "null case: another's number changes nothing");
+    assert_eq!(relay.holds(), (1, 1000));
+    let odd = first_fragment(&at(1100));
+    assert!(put(&mut relay, Time::ZERO, &odd).is_empty(), "bytes are held: it is repeated");
+    let ack = packet(false, &segment(Flags::ACK, 500, 1100, 0), &[]);
+    put(&mut relay, Time::ZERO, &ack);
+    assert_eq!(put(&mut relay, Time::ZERO, &odd), std::slice::from_ref(&odd));
+    assert_eq!(relay.holds(), (0, 0));
+    assert_eq!(put(&mut relay, Time::ZERO, &at(2100)), [at(2100)]);
+}
+
+/// An offer of AccECN: the bit that was NS is set, too.
+fn accurate(mut packet: Vec<u8>) -> Vec<u8> {
+    packet[52] |= 1;
+    let covered = u32::from(!u16::from_be_bytes([packet[56], packet[57]])) + 0x0100;
+    let covered = (covered & 0xFFFF) + (covered >> 16);
+    packet[56..58].copy_from_slice(&(!(covered as u16)).to_be_bytes());
+    packet
+}
+
+#[test]
+fn ends_of_a_split_connection_agree_on_classic_ecn() {
+    let syn = segment(Flags::SYN | Flags::ECE | Flags::CWR, 99, 0, 0);
+    let classic = packet(true, &syn, &[]);
+    let offer = accurate(classic.clone());
+    assert!(codec::parse(&offer).is_some(), "its checksum fits");
+    let first = |policy, p: &[u8]| put(&mut Relay::new(Config::new(policy), 10), Time::ZERO, p);
+    assert_eq!(first(Policy::Split, &offer), [classic]);
+    assert_eq!(first(Policy::Snoop, &offer), std::slice::from_ref(&offer), "null case: nothing is made anew");
+    let mptcp = Some(ropewalk_packet::MptcpOption::Capable { sender: None, receiver: None });
+    let other = accurate(packet(true, &Segment { options: Options { mptcp, ..syn.options }, ..syn }, &[]));
+    assert_eq!(first(Policy::Split, &other), std::slice::from_ref(&other), "null case: left alone");
+}
+
 /// A connection with timestamps: the client's begin with 1000.
 fn stamped_relay() -> Relay {
     let mut relay = Relay::new(Config { memory_bytes: 100_000, ..Config::new(Policy::Split) }, 10);

@@ -3,6 +3,8 @@
 //! An allowance is for a period that begins on a day of the month. The period is found by the date alone, never by counting time. Clocks of
 //! small machines jump: they start in 1970, or wake up in the wrong year. So
 //!
+//! * a date before this software was written is of a machine that has no clock and does not know the time yet: the period on record goes on, so a
+//!   restart gives nothing again;
 //! * a date before the period on record changes nothing (the clock is wrong, or was set back: neither gives an allowance again);
 //! * a later period begins only after the date has stood still for ten minutes of time that passed;
 //! * a period on record that lies more than two months ahead came from a wrong clock: it is moved back, and what was used stays used.
@@ -21,6 +23,8 @@ const FILE: &str = "usage.json";
 const BELIEVE: Duration = Duration::from_secs(600);
 /// Days: longer than any month, so that a clock set back by a month is not taken for a correction.
 const TOO_FAR: i64 = 62;
+/// No clock that is set shows an earlier date.
+const FIRST: Date = jiff::civil::date(2026, 1, 1);
 
 /// One path's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +111,13 @@ impl Ledger {
             Record { since: current, used: 0 }
         });
         let mut renewed = false;
-        if current > record.since {
+        if today < FIRST {
+            // The period on record goes on.
+        } else if record.since < FIRST {
+            // It began before the clock was set: what was used since counts.
+            record.since = current;
+            self.dirty = true;
+        } else if current > record.since {
             let (date, since) = *self.coming.entry(path.into()).or_insert((current, now));
             if date != current {
                 self.coming.insert(path.into(), (current, now));
@@ -221,6 +231,27 @@ mod tests {
         assert_eq!(ledger.left("wan0", CAP, today, at(6001)), (600, false));
         ledger.left("wan0", CAP, date(2026, 12, 15), at(6002));
         assert_eq!(ledger.left("wan0", CAP, date(2026, 12, 15), at(6700)), (1000, true));
+    }
+
+    #[test]
+    fn a_machine_that_starts_without_a_clock_is_given_no_new_allowance() {
+        let scratch = Scratch::new();
+        let mut ledger = Ledger::open(&scratch.0).unwrap();
+        let (unset, today) = (date(1970, 1, 1), date(2026, 11, 20));
+        ledger.left("wan0", CAP, today, at(0));
+        ledger.spend("wan0", 900);
+        // It was off, and hears the time a minute after it is on again. The other is new.
+        for path in ["wan0", "wan1"] {
+            ledger.left(path, CAP, unset, at(10));
+            ledger.spend(path, 50);
+        }
+        for seconds in [60, 600, 700, 1400] {
+            let left = ["wan0", "wan1"].map(|path| ledger.left(path, CAP, today, at(seconds)));
+            assert_eq!(left, [(50, false), (950, false)], "after {seconds} s");
+        }
+        // A new period is one all the same.
+        ledger.left("wan0", CAP, date(2026, 12, 15), at(2000));
+        assert_eq!(ledger.left("wan0", CAP, date(2026, 12, 15), at(2700)), (1000, true));
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Copy {
     pub(crate) version: u64,
     /// Keys that nobody can read, and since when: some of them.
     odd: BTreeMap<String, i64>,
+    /// The key that was written last of those that came, and at which revision.
+    newest: Option<(String, i64)>,
     /// The store's revision up to which it is true.
     pub(crate) revision: i64,
 }
@@ -138,6 +140,11 @@ impl Copy {
     /// The same, or anew where there is no such client.
     fn shared(&self, name: &str) -> Arc<str> {
         self.name(name).unwrap_or_else(|| name.into())
+    }
+
+    /// The key that was written last, and at which revision.
+    pub(crate) fn newest(&self) -> Option<(String, i64)> {
+        self.newest.clone()
     }
 
     /// The public half of the key that the store has for the fleet's.
@@ -383,9 +390,10 @@ impl Copy {
     /// Takes in a change. One that cannot be read counts as missing, but for what is granted: a
     /// client's record is not believed on the word of what stood there before.
     pub(crate) fn apply(&mut self, (change, is_odd): (Change, bool)) -> Effect {
-        let Change { key, revision, what } = change;
+        let Change { key, revision, is_there, what } = change;
         if !is_odd {
             self.odd.remove(&key);
+            self.note_newest(key, revision, is_there);
         } else if self.odd.len() < ODD {
             self.odd.insert(key, revision);
         }
@@ -412,6 +420,14 @@ impl Copy {
             What::Odd | What::Other => {}
         }
         Effect::None
+    }
+
+    /// One that is no text cannot be asked for by its name.
+    fn note_newest(&mut self, key: String, revision: i64, is_there: bool) {
+        let is_newer = self.newest.as_ref().is_none_or(|(_, newest)| revision > *newest);
+        if is_there && is_newer && !key.contains(char::REPLACEMENT_CHARACTER) {
+            self.newest = Some((key, revision));
+        }
     }
 
     /// A client as it is since `revision`; older news than what is known changes nothing.

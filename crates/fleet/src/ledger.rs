@@ -154,6 +154,18 @@ impl Ledger {
         Ok(self.caller.txn(&[], &[Op::Get(self.keys.network())], &[]).await?.revision)
     }
 
+    /// Whether `key` was written at `revision`, as it was seen to be: so it was for ever, unless the
+    /// store was set back. Of what etcd was told to forget it counts as so.
+    pub(crate) async fn was_written(&mut self, key: &str, revision: i64) -> Result<bool, StoreError> {
+        let end = [key.as_bytes(), &[0]].concat();
+        match self.caller.page((key.as_bytes(), &end), 1, revision).await {
+            Ok(page) => Ok(page.keys.first().is_some_and(|kv| kv.revision == revision)),
+            Err(StoreError::Refused(why)) if why.contains("future revision") => Ok(false),
+            Err(StoreError::Refused(why)) if why.contains("compacted") => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The fleet's key, if a gateway has made it.
     pub async fn known_key(&mut self) -> Result<Option<PublicKey>, LedgerError> {
         let Some(kv) = self.get(self.keys.fleet_key()).await? else { return Ok(None) };

@@ -315,6 +315,26 @@ fn a_store_that_was_restored_is_believed_and_what_was_known_before_is_not() {
 }
 
 #[test]
+fn a_restore_is_noticed_though_others_have_written_more_since_than_was_lost() {
+    let Some((mut cluster, proxy, a, told)) = world() else { return };
+    cluster.back_up();
+    invite(&cluster, "bob", 2);
+    come(&a, 2, 2);
+    // The watch has told what the claim brought here first, and what came after it.
+    invite(&cluster, "carol", 3);
+    eventually("it is known", || a.read(|c| c.client("carol").is_some()));
+    proxy.cut(true);
+    cluster.restore();
+    // By now the store's revision is higher than the gateway has seen, and its lease has not ended.
+    (10..60).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    proxy.cut(false);
+    assert_eq!(told.recv_timeout(LIMIT), Ok(Evict::Revoked(PublicKey([2; 32]))));
+    assert!(warns(&a, "the store was restored from a backup"), "{:?}", a.report().warnings);
+    eventually("all is known", || a.read(|c| c.client("later59").is_some()));
+    assert!(a.read(|c| c.client("alice").is_some() && c.client("carol").is_none()));
+}
+
+#[test]
 fn a_store_that_lost_the_fleet_takes_nobody_away_until_the_key_is_back() {
     let Some((mut cluster, _proxy, a, told)) = world() else { return };
     let key = cluster.value("/test/fleet/key").unwrap();

@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 pub(crate) struct Change {
     pub(super) key: String,
     pub(super) revision: i64,
+    /// It was written, and is not gone.
+    pub(super) is_there: bool,
     pub(super) what: What,
 }
 
@@ -70,7 +72,7 @@ impl Change {
                         | What::Quota(_, None)
                         | What::Odd
                 );
-        (Change { key: kv.key.clone(), revision: kv.revision, what }, is_odd)
+        (Change { key: kv.key.clone(), revision: kv.revision, is_there: !gone, what }, is_odd)
     }
 }
 

@@ -124,6 +124,24 @@ fn a_damaged_record_counts_as_missing() {
 }
 
 #[test]
+fn the_key_that_was_written_last_is_known() {
+    let (mut copy, keys) = (Copy::default(), Keys("/x/".into()));
+    let mut after = |key: &str, revision: i64, gone: bool| {
+        let kv = KeyValue { key: format!("/x/{key}"), value: b"{".to_vec(), revision, lease: 0 };
+        copy.apply(Change::read(&keys, &kv, gone));
+        copy.newest()
+    };
+    let at = |revision| Some(("/x/network".to_owned(), revision));
+    assert_eq!(after("network", 5, true), None, "what is gone is not asked for");
+    assert_eq!(after("network", 5, false), at(5));
+    assert_eq!(after("grants", 4, false), at(5), "an older one, as where all is read");
+    assert_eq!(after("client/a", 6, false), at(5), "it cannot be read");
+    assert_eq!(after("\u{fffd}", 7, false), at(5), "it is no text");
+    assert_eq!(after("grants", 8, true), at(5));
+    assert_eq!(after("network", 9, false), at(9));
+}
+
+#[test]
 fn what_was_claimed_while_everything_was_read_stays() {
     let mut old = Copy { revision: 3, ..Copy::default() };
     old.claimed("a", client(5, Some(1)), 7);

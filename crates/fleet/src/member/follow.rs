@@ -2,7 +2,7 @@
 
 use super::served::Written;
 use super::state::Anew;
-use super::{Evict, GONE, OLD, Shared, State};
+use super::{Evict, GONE, OLD, Shared, State, keep};
 use crate::copy::{Change, Copy, Effect};
 use crate::etcd::{Ended, StoreError, Watch};
 use crate::ledger::Ledger;
@@ -160,7 +160,7 @@ pub(super) async fn follow(shared: Arc<Shared>) {
         let begun = Instant::now();
         let is_another = || shared.state().anew == Some(Anew::Another);
         // What another store brings must not get into this copy.
-        let ended = if is_another() { Ended::Compacted } else { watch(&shared).await };
+        let ended = if is_another() { Ended::Compacted } else { watch(&shared, &mut ledger).await };
         let error = match ended {
             _ if is_another() => load_another(&shared, &mut ledger).await.err(),
             Ended::Broken(error) => Some(error),
@@ -185,18 +185,23 @@ pub(super) async fn follow(shared: Arc<Shared>) {
     }
 }
 
-async fn watch(shared: &Arc<Shared>) -> Ended {
-    match watch_until(shared).await {
+async fn watch(shared: &Arc<Shared>, ledger: &mut Ledger) -> Ended {
+    match watch_until(shared, ledger).await {
         Ok(never) => match never {},
         Err(ended) => ended,
     }
 }
 
-async fn watch_until(shared: &Arc<Shared>) -> Result<std::convert::Infallible, Ended> {
+async fn watch_until(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<std::convert::Infallible, Ended> {
     let (prefix, since) = (&shared.address.prefix, shared.state().copy.revision + 1);
-    let keys = shared.ledger().keys;
+    let keys = ledger.keys.clone();
     let begun = Instant::now();
     let mut watch = Watch::start(&shared.etcd, prefix, since).await?;
+    // After it: a restore ends all watches, so this one brings what follows on what is asked about.
+    if keep::ask_whether_it_is_another(shared, ledger).await? {
+        shared.state().anew = Some(Anew::Another);
+        return Err(Ended::Compacted);
+    }
     loop {
         let next = timeout(LOOK, watch.next()).await;
         if shared.state().anew.is_some() {

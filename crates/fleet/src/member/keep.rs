@@ -104,16 +104,34 @@ async fn renew(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
     Ok(())
 }
 
-/// Asks a majority whether the store is the one that the copy is of, and has the copy made anew
-/// where it is not, or where its lease has ended.
+/// Asks a majority whether the store is another than the one that the copy is of, or was set back.
+/// Others may have written more since than was lost, so what came last is looked for where it was.
+pub(super) async fn ask_whether_it_is_another(
+    shared: &Arc<Shared>,
+    ledger: &mut Ledger,
+) -> Result<bool, StoreError> {
+    let (known, newest) = {
+        let state = shared.state();
+        (state.known(), state.copy.newest())
+    };
+    let revision = ledger.revision().await?;
+    if State::is_another((ledger.caller.cluster, revision), known) {
+        return Ok(true);
+    }
+    match newest {
+        Some((key, revision)) => Ok(!ledger.was_written(&key, revision).await?),
+        None => Ok(false),
+    }
+}
+
+/// Has the copy made anew where the store is not the one that it is of, or where the lease has
+/// ended.
 async fn look_whether_it_is_the_same(
     shared: &Arc<Shared>,
     ledger: &mut Ledger,
     why: Anew,
 ) -> Result<(), StoreError> {
-    let known = shared.state().known();
-    let revision = ledger.revision().await?;
-    let is_another = State::is_another((ledger.caller.cluster, revision), known);
+    let is_another = ask_whether_it_is_another(shared, ledger).await?;
     let mut state = shared.state();
     match (is_another, state.anew) {
         (true, None | Some(Anew::Lapsed)) => state.anew = Some(Anew::Another),

@@ -334,6 +334,29 @@ fn a_restore_is_noticed_though_others_have_written_more_since_than_was_lost() {
     assert!(a.read(|c| c.client("alice").is_some() && c.client("carol").is_none()));
 }
 
+/// A backup of before the gateway was started anew has its name in the hands of an earlier run.
+#[test]
+fn a_restored_store_that_has_an_earlier_run_of_the_gateway_ends_no_session() {
+    let Some((mut cluster, proxy, a, _told)) = world() else { return };
+    cluster.back_up();
+    drop(a);
+    let (a, told) = join(cluster.behind(&proxy), "a", 2).unwrap();
+    a.came(&ALICE);
+    eventually("it is written", || a.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "a")));
+    // More than could be written again before anybody notices.
+    (10..40).for_each(|n| invite(&cluster, &format!("later{n}"), n));
+    eventually("it is known", || a.read(|c| c.client("later39").is_some()));
+    cluster.restore();
+    eventually("it is noticed", || a.read(|c| c.client("later39").is_none()));
+    // The earlier run's lease has ended.
+    let is_this_run = |value: &[u8]| String::from_utf8_lossy(value).contains(r#""instance":"a2""#);
+    let has_name = || cluster.value("/test/fleet/gateway/a").is_some_and(|value| is_this_run(&value));
+    eventually("it has its name again", has_name);
+    eventually("alice is here", || a.read(|c| c.serving("alice").is_some_and(|s| s.gateway == "a")));
+    assert!(told.try_recv().is_err(), "nobody had to go");
+    assert!(is_ready(&a, 1, 1) && !warns(&a, "has taken the name"));
+}
+
 #[test]
 fn a_store_that_lost_the_fleet_takes_nobody_away_until_the_key_is_back() {
     let Some((mut cluster, _proxy, a, told)) = world() else { return };

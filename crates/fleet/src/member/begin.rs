@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const COMPLAIN: Duration = Duration::from_secs(10);
 /// A gateway that was killed has its name for so long, at most: the lease, and what etcd adds when
 /// it is slow.
-const NAME: Duration = Duration::from_secs(2 * LEASE);
+pub(super) const NAME: Duration = Duration::from_secs(2 * LEASE);
 
 /// Begins, and returns the fleet's key. Failures that pass are waited for.
 pub(super) async fn begin(shared: &Arc<Shared>, new_key: &StaticKey) -> Result<StaticKey, JoinError> {

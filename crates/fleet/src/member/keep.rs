@@ -178,6 +178,8 @@ async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
                     shared.lease.store(kept.lease, Ordering::Relaxed);
                 }
             }
+            // It is waited for, as at a start: known clients are served meanwhile.
+            None if shared.state().was_set_back() => {}
             None => ousted(shared),
         }
     }

@@ -1,5 +1,6 @@
 //! What the data loop and the store's thread both know.
 
+use super::begin::NAME;
 use super::claims::{Claim, Claims};
 use super::served::Served;
 use crate::copy::Copy;
@@ -142,6 +143,12 @@ impl State {
         (known.0 != 0 && cluster != 0 && cluster != known.0) || revision < known.1
     }
 
+    /// The store was set back a moment ago: what stands under this gateway's name may be a run's of
+    /// before the backup, and then goes when its lease ends.
+    pub(super) fn was_set_back(&self) -> bool {
+        self.anew == Some(Anew::Another) || self.replaced.is_some_and(|at| at.elapsed() < NAME)
+    }
+
     /// The copy has all that is known to be in the store.
     pub(super) fn confirm(&mut self) -> bool {
         let is_true = self.copy.revision >= self.told.0;
@@ -227,6 +234,18 @@ mod tests {
         let mut state = State::new();
         (state.cluster, state.copy.revision, state.told.0) = (7, 5, 9);
         assert_eq!(state.known(), (7, 9), "a lease told of a later one");
+    }
+
+    #[test]
+    fn a_name_is_waited_for_after_the_store_was_set_back() {
+        let mut state = State::new();
+        assert!(!state.was_set_back());
+        state.anew = Some(Anew::Another);
+        assert!(state.was_set_back(), "it is not read yet");
+        (state.anew, state.replaced) = (None, Some(Instant::now()));
+        assert!(state.was_set_back());
+        state.replaced = Instant::now().checked_sub(NAME);
+        assert!(!state.was_set_back());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::served::Written;
 use super::state::Anew;
 use super::{Evict, GONE, OLD, Shared, State, keep};
 use crate::copy::{Change, Copy, Effect};
-use crate::etcd::{Ended, StoreError, Watch};
+use crate::etcd::{Ended, KeyValue, StoreError, Watch};
 use crate::ledger::Ledger;
 use ropewalk_session::PublicKey;
 use std::sync::Arc;
@@ -225,15 +225,20 @@ async fn watch_until(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<std::c
             continue;
         };
         let batch = batch?;
-        let mut changes = batch.changes.iter().map(|(kv, gone)| Change::read(&keys, kv, *gone)).peekable();
+        let lease = shared.lease();
+        let read = |(kv, gone): &(KeyValue, bool)| {
+            let is_ours = lease != 0 && kv.lease == lease;
+            (Change::read(&keys, kv, *gone), is_ours)
+        };
+        let mut changes = batch.changes.iter().map(read).peekable();
         while changes.peek().is_some() {
             // Read before the lock is taken.
             let some: Vec<_> = changes.by_ref().take(AT_ONCE).collect();
             let evicted: Vec<Evict> = {
                 let mut state = shared.state();
-                let consequence = |change| {
+                let consequence = |(change, is_ours)| {
                     let effect = state.copy.apply(change);
-                    consequence(&mut state, &shared.name, effect)
+                    consequence(&mut state, &shared.name, effect, is_ours)
                 };
                 some.into_iter().filter_map(consequence).collect()
             };
@@ -250,13 +255,19 @@ async fn watch_until(shared: &Arc<Shared>, ledger: &mut Ledger) -> Result<std::c
     }
 }
 
-/// What a change means for the sessions here.
-fn consequence(state: &mut State, own: &str, effect: Effect) -> Option<Evict> {
+/// What a change means for the sessions here; `is_ours`: it stands under this run's lease.
+fn consequence(state: &mut State, own: &str, effect: Effect, is_ours: bool) -> Option<Evict> {
     match effect {
         Effect::Out(key) => Some(Evict::Revoked(key)),
         Effect::Served { client, by } => {
-            let mine = state.served.get(&client)?;
-            let (key, written) = (mine.key, mine.written());
+            let mine = state.served.get(&client).map(|mine| (mine.key, mine.written()));
+            let Some((key, written)) = mine else {
+                // It was written, the answer was lost, and the client left before another try.
+                if let Some((_, revision)) = by.filter(|_| is_ours) {
+                    state.served.said_to_be_here(client, revision);
+                }
+                return None;
+            };
             match by {
                 Some((by, revision)) if by != own && is_newer(written, revision) => {
                     return Some(Evict::Elsewhere(key));
@@ -267,5 +278,31 @@ fn consequence(state: &mut State, own: &str, effect: Effect) -> Option<Evict> {
             None
         }
         Effect::None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_this_run_for_a_client_that_is_not_here_is_to_go() {
+        let mut state = State::new();
+        let served = |client: &str, by: &str, revision| {
+            let by = Some((by.to_owned(), revision));
+            Effect::Served { client: client.into(), by }
+        };
+        state.served.came("bob".into(), PublicKey([2; 32]), Vec::new());
+        let said = [
+            // The answer was lost, and she has left.
+            consequence(&mut state, "g", served("alice", "g", 5), true),
+            // He is here.
+            consequence(&mut state, "g", served("bob", "g", 6), true),
+            // Of an earlier run, whose lease ends, or of a second gateway of this name.
+            consequence(&mut state, "g", served("carol", "g", 7), false),
+            consequence(&mut state, "g", served("dave", "h", 8), false),
+        ];
+        assert!(said.iter().all(Option::is_none));
+        assert_eq!(state.served.left(9), [("alice".into(), 5)]);
     }
 }

@@ -118,6 +118,13 @@ impl Served {
         self.left.clear();
     }
 
+    /// The store says since `revision` that a client is here. If it is not, that is to go.
+    pub(super) fn said_to_be_here(&mut self, name: String, revision: i64) {
+        if !self.all.contains_key(&name) {
+            self.left.insert(name, revision);
+        }
+    }
+
     /// Some who came just now, and are to be written.
     pub(super) fn fresh(&self, most: usize) -> Vec<(String, Vec<IpAddr>)> {
         self.some(&self.fresh, most)
@@ -197,6 +204,15 @@ mod tests {
         assert_eq!(served.left(9), [("a".into(), 5), ("b".into(), 6)]);
         assert!(served.let_go(&[("b".into(), 5), ("a".into(), 5)]), "b's record is a newer one");
         assert!(served.left(9) == [("b".into(), 6)] && names(served.fresh(9)) == "c" && served.len() == 1);
+    }
+
+    #[test]
+    fn a_record_of_who_left_before_its_answer_came_goes() {
+        let mut served = served();
+        served.went(&key(1), Some("a"));
+        assert!(served.left(9).is_empty(), "as far as is known nothing was written");
+        ["a", "b"].into_iter().for_each(|name| served.said_to_be_here(name.into(), 7));
+        assert_eq!(served.left(9), [("a".into(), 7)], "b is here");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(super) struct Mine {
     pub key: PublicKey,
     pub inside: Vec<IpAddr>,
     written: Written,
+    /// Tells this arrival from earlier ones.
+    arrival: u64,
 }
 
 impl Mine {
@@ -38,12 +40,25 @@ pub(super) struct Served {
     again: BTreeSet<String>,
     /// No longer served here, with the last revision that said they were.
     left: BTreeMap<String, i64>,
+    arrivals: u64,
 }
 
 impl Served {
     pub(super) fn came(&mut self, name: String, key: PublicKey, inside: Vec<IpAddr>) {
-        self.all.insert(name.clone(), Mine { key, inside, written: Written::Fresh });
+        self.arrivals += 1;
+        let (written, arrival) = (Written::Fresh, self.arrivals);
+        self.all.insert(name.clone(), Mine { key, inside, written, arrival });
         self.mark(&name, Written::Fresh);
+    }
+
+    /// How often somebody came so far.
+    pub(super) fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// A client is here that came after so many arrivals.
+    pub(super) fn came_after(&self, name: &str, arrivals: u64) -> bool {
+        self.all.get(name).is_some_and(|mine| mine.arrival > arrivals)
     }
 
     /// A device is here no more, known by this name or by one that it had before. Returns by which

@@ -1,7 +1,7 @@
 //! Writes what the gateway has to tell: who is served here, and what they have used.
 
 use super::served::Written;
-use super::{Evict, Shared};
+use super::{Evict, Shared, State};
 use crate::etcd::StoreError;
 use crate::ledger::Ledger;
 use crate::quota::{Metered, today};
@@ -43,24 +43,35 @@ async fn serving(shared: &Arc<Shared>, ledger: &mut Ledger, lease: i64) -> Resul
         let one = |(name, inside)| (name, Serving { gateway: shared.name.clone(), inside });
         some.into_iter().map(one).collect()
     };
+    let answered = |some: &[(String, Serving)], was, answer| {
+        let moved = note(&mut shared.state(), &shared.name, some, was, answer);
+        shared.evict(moved);
+    };
     loop {
-        let fresh = records(shared.state().served.fresh(BATCH));
+        let (fresh, until) = {
+            let state = shared.state();
+            (records(state.served.fresh(BATCH)), state.served.arrivals())
+        };
         if fresh.is_empty() {
             break;
         }
         let revision = ledger.serve(&fresh, lease).await?;
-        note(shared, &fresh, Written::Fresh, revision);
+        answered(&fresh, Written::Fresh, (revision, until));
     }
-    let gone = records(shared.state().served.gone(BATCH));
+    let (gone, until) = {
+        let state = shared.state();
+        (records(state.served.gone(BATCH)), state.served.arrivals())
+    };
     // After a lease has ended, nobody serves most of them.
     if gone.len() > 1
         && let Some(revision) = ledger.serve_unserved(&gone, lease).await?
     {
-        note(shared, &gone, Written::Again, revision);
+        answered(&gone, Written::Again, (revision, until));
     } else {
-        for (name, serving) in gone.iter().take(SINGLES) {
+        for one in gone.iter().take(SINGLES) {
+            let (name, serving) = one;
             match ledger.serve_on(name, serving, lease).await? {
-                Some(revision) => shared.state().served.note(name, Written::Again, revision),
+                Some(revision) => answered(std::slice::from_ref(one), Written::Again, (revision, until)),
                 None => {
                     let key = served_again(shared, name);
                     key.into_iter().for_each(|key| (shared.evict)(Evict::Elsewhere(key)));
@@ -81,10 +92,31 @@ fn served_again(shared: &Arc<Shared>, name: &str) -> Option<PublicKey> {
     state.served.get(name).filter(|mine| mine.written() == Written::Again).map(|mine| mine.key)
 }
 
-/// The store knows since `revision` who serves these.
-fn note(shared: &Arc<Shared>, all: &[(String, Serving)], was: Written, revision: i64) {
-    let mut state = shared.state();
-    all.iter().for_each(|(name, _)| state.served.note(name, was, revision));
+/// The store knows since `revision` who serves these; who came anew after `until` is to be written
+/// yet. Returns who went on to another gateway, where the watch said so before the answer came.
+fn note(
+    state: &mut State,
+    own: &str,
+    all: &[(String, Serving)],
+    was: Written,
+    (revision, until): (i64, u64),
+) -> Vec<Evict> {
+    let mut moved = Vec::new();
+    for (name, _) in all {
+        if !state.served.came_after(name, until) {
+            state.served.note(name, was, revision);
+            moved.extend(elsewhere(state, own, name));
+        }
+    }
+    moved
+}
+
+/// Whether another gateway wrote a client later than this one did.
+fn elsewhere(state: &State, own: &str, name: &str) -> Option<Evict> {
+    let mine = state.served.get(name)?;
+    let (by, revision) = state.copy.server_of(name)?;
+    let is_later = matches!(mine.written(), Written::At(written) if revision > written);
+    (is_later && by != own).then_some(Evict::Elsewhere(mine.key))
 }
 
 /// Takes away what was written of some who left. Without the store, the lease ends it.
@@ -147,5 +179,56 @@ pub(super) async fn write_usage(shared: &Arc<Shared>, ledger: &mut Ledger) {
             Ok(()) => shared.state().sum_written = Some(sum),
             Err(error) => tracing::debug!(%error, "what clients have used in all is written later"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etcd::KeyValue;
+    use crate::record::Keys;
+
+    const ALICE: PublicKey = PublicKey([1; 32]);
+
+    /// Alice, who has just come, and what is being written of it.
+    fn arrived() -> (State, [(String, Serving); 1], u64) {
+        let mut state = State::new();
+        state.served.came("alice".into(), ALICE, Vec::new());
+        let until = state.served.arrivals();
+        (state, [("alice".into(), Serving { gateway: "a".into(), inside: Vec::new() })], until)
+    }
+
+    /// The watch says who serves her.
+    fn say(state: &mut State, by: &str, revision: i64) {
+        let value = format!(r#"{{"gateway":"{by}","inside":[]}}"#).into_bytes();
+        let kv = KeyValue { key: "/x/serving/alice".into(), value, revision, lease: 0 };
+        state.copy.take(&Keys("/x/".into()), &kv);
+    }
+
+    #[test]
+    fn who_went_on_to_another_gateway_before_the_answer_came_goes() {
+        let (mut state, alice, until) = arrived();
+        say(&mut state, "b", 11);
+        assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (10, until)), [Evict::Elsewhere(ALICE)]);
+        // What the other wrote before, and what this one wrote, is no news.
+        for (by, revision) in [("b", 9), ("a", 10)] {
+            let (mut state, alice, until) = arrived();
+            say(&mut state, by, revision);
+            assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (10, until)), []);
+            assert!(state.served.fresh(9).is_empty(), "it is written");
+        }
+    }
+
+    #[test]
+    fn who_came_back_before_the_answer_came_is_written_again() {
+        let (mut state, alice, until) = arrived();
+        say(&mut state, "b", 11);
+        state.served.went(&ALICE, Some("alice"));
+        state.served.came("alice".into(), ALICE, Vec::new());
+        assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (10, until)), [], "she is here");
+        assert_eq!(state.served.fresh(9).len(), 1, "and the store is to know");
+        let until = state.served.arrivals();
+        assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (12, until)), []);
+        assert!(state.served.fresh(9).is_empty());
     }
 }

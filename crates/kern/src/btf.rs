@@ -47,7 +47,7 @@ impl Btf {
         let (mut starts, mut at) = (Vec::new(), types);
         while at + 12 <= types + length {
             starts.push(at);
-            at += 12 + tail(word(&data, at + 4));
+            at += 12 + tail(word(&data, at + 4)).ok_or_else(damaged)?;
         }
         if at != types + length {
             return Err(damaged());
@@ -155,19 +155,45 @@ impl Btf {
     }
 }
 
-/// Bytes that follow the three words of a type.
-fn tail(info: u32) -> usize {
+/// Bytes that follow the three words of a type; none of a kind that came after Linux 6.18.
+fn tail(info: u32) -> Option<usize> {
     let count = (info & 0xffff) as usize;
     match info >> 24 & 31 {
-        1 | 14 | 17 => 4,
-        3 => 12,
-        4 | 5 | 15 | 19 => 12 * count,
-        6 | 13 => 8 * count,
-        _ => 0,
+        2 | 7..=12 | 16 | 18 => Some(0),
+        1 | 14 | 17 => Some(4),
+        3 => Some(12),
+        4 | 5 | 15 | 19 => Some(12 * count),
+        6 | 13 => Some(8 * count),
+        _ => None,
     }
 }
 
 /// A word in the machine's order; 0 outside.
 pub(crate) fn word(data: &[u8], at: usize) -> u32 {
     data.get(at..at + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BTF of types without names.
+    fn of(types: &[u32]) -> Vec<u8> {
+        let length = 4 * types.len() as u32;
+        let mut all = [&0xeb9f_u16.to_ne_bytes()[..], &[1, 0]].concat();
+        let header = [HEADER as u32, 0, length, length, 1];
+        all.extend(header.iter().chain(types).flat_map(|word| word.to_ne_bytes()));
+        all.push(0);
+        all
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_not_taken_for_one_without_a_tail() {
+        let int = [0, 1 << 24, 4, 0];
+        assert_eq!(Btf::parse(of(&[int, int].concat())).unwrap().starts, [24, 40]);
+        for later in [0, 20, 31] {
+            let types = [&int[..], &[0, later << 24, 4]].concat();
+            assert!(matches!(Btf::parse(of(&types)), Err(KernError::Damaged(_))), "{later}");
+        }
+    }
 }

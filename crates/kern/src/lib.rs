@@ -92,6 +92,11 @@ pub enum KernError {
         "this kernel has no BTF (/sys/kernel/btf/vmlinux): take one with CONFIG_DEBUG_INFO_BTF=y, as distributions' kernels are"
     )]
     NoBtf,
+    /// BTF of a later kernel.
+    #[error(
+        "the types of this kernel ({0}) cannot be read (/sys/kernel/btf/vmlinux): it is newer than this version of Ropewalk; install a newer one"
+    )]
+    StrangeBtf(String),
     /// No struct_ops.
     #[error(
         "this kernel cannot take congestion controllers as BPF programs: take Linux 6.4 or later with CONFIG_BPF_JIT=y"

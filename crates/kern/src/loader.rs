@@ -91,20 +91,7 @@ impl Maps {
             functions: &program.functions,
             relocations: &program.relocations,
         };
-        sys::load_program(new).map_err(|(error, log)| self.refused(short, error, log))
-    }
-
-    fn refused(&self, program: &str, error: std::io::Error, log: String) -> KernError {
-        if error.raw_os_error() == Some(libc::EPERM) {
-            return KernError::system("loading a BPF program")(error);
-        }
-        // CONFIG_BPF_JIT is what struct_ops is built with.
-        if error.raw_os_error() == Some(ENOTSUPP) {
-            return KernError::NoStructOps;
-        }
-        let from = log.len().saturating_sub(LOG_SHOWN);
-        let log = log.get(from..).unwrap_or(&log).trim_end().to_owned();
-        KernError::Verifier { object: self.name, program: program.to_owned(), error, log }
+        sys::load_program(new).map_err(|(error, log)| refused((self.name, short), kind, error, &log))
     }
 
     /// The program that runs the law alone.
@@ -131,6 +118,8 @@ impl Maps {
         let data = data.ok_or(KernError::NoStructOps)?;
         let size = kernel.size(outer).ok_or(KernError::NoStructOps)?;
         let members = kernel.members(inner);
+        // First: a kernel that is too old is known by it, whatever its verifier makes of the programs.
+        let map = self.controller(law, size, outer)?;
         let mut value = vec![0_u8; size];
         let mut programs = Vec::new();
         for program in &self.object.programs {
@@ -148,6 +137,16 @@ impl Maps {
             let at = data + place(&members, "flags")?.1.offset;
             value[at..at + 4].copy_from_slice(&NON_RESTRICTED.to_ne_bytes());
         }
+        sys::update(map.as_fd(), &[0; 4], &value)
+            .map_err(KernError::system("filling the controller's map"))?;
+        sys::link(map.as_fd()).map_err(|e| match e.raw_os_error() {
+            Some(libc::EEXIST) => KernError::Taken(law.kernel_name()),
+            _ => KernError::system("registering the controller")(e),
+        })
+    }
+
+    /// The map of a controller's functions, which is of the kernel's type `outer`.
+    fn controller(&self, law: Law, size: usize, outer: u32) -> Result<OwnedFd, KernError> {
         let map = NewMap {
             name: law.kernel_name(),
             kind: MAP_STRUCT_OPS,
@@ -159,18 +158,34 @@ impl Maps {
             types: (self.btf.as_fd(), 0, 0),
             kernel_type: outer,
         };
-        let map = sys::create_map(map).map_err(|e| match e.raw_os_error() {
+        sys::create_map(map).map_err(|e| match e.raw_os_error() {
             // Links came with 6.4; older kernels do not know the flag.
             Some(libc::EINVAL) => KernError::TooOld(release()),
             _ => KernError::system("making the controller's map")(e),
-        })?;
-        sys::update(map.as_fd(), &[0; 4], &value)
-            .map_err(KernError::system("filling the controller's map"))?;
-        sys::link(map.as_fd()).map_err(|e| match e.raw_os_error() {
-            Some(libc::EEXIST) => KernError::Taken(law.kernel_name()),
-            _ => KernError::system("registering the controller")(e),
         })
     }
+}
+
+/// Why the kernel did not take a program of an object.
+fn refused(
+    (object, program): (&'static str, &str),
+    kind: u32,
+    error: std::io::Error,
+    log: &str,
+) -> KernError {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => return KernError::system("loading a BPF program")(error),
+        // CONFIG_BPF_JIT is what struct_ops is built with.
+        Some(ENOTSUPP) => return KernError::NoStructOps,
+        // Before 5.17 a kernel relocated nothing itself: it does not know those attributes, and does not ask
+        // the verifier.
+        Some(libc::E2BIG) if log.is_empty() && kind == PROG_SCHED_CLS => return KernError::NoTcx(release()),
+        Some(libc::E2BIG) if log.is_empty() => return KernError::TooOld(release()),
+        _ => {}
+    }
+    let from = log.len().saturating_sub(LOG_SHOWN);
+    let log = log.get(from..).unwrap_or(log).trim_end().to_owned();
+    KernError::Verifier { object, program: program.to_owned(), error, log }
 }
 
 fn place<'a>(members: &'a [Member], name: &str) -> Result<(u32, &'a Member), KernError> {
@@ -179,9 +194,31 @@ fn place<'a>(members: &'a [Member], name: &str) -> Result<(u32, &'a Member), Ker
 }
 
 fn kernel_btf() -> Result<Btf, KernError> {
-    Btf::parse(std::fs::read("/sys/kernel/btf/vmlinux").map_err(|_| KernError::NoBtf)?)
+    let types = std::fs::read("/sys/kernel/btf/vmlinux").map_err(|_| KernError::NoBtf)?;
+    Btf::parse(types).map_err(|_| KernError::StrangeBtf(release()))
 }
 
 pub(crate) fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_is_too_old_is_told_from_one_whose_verifier_refuses() {
+        let said = |kind, errno, log| {
+            let error = std::io::Error::from_raw_os_error(errno);
+            refused(("rw_lia", "init"), kind, error, log)
+        };
+        assert!(matches!(said(PROG_STRUCT_OPS, libc::E2BIG, ""), KernError::TooOld(_)));
+        assert!(matches!(said(PROG_SCHED_CLS, libc::E2BIG, ""), KernError::NoTcx(_)));
+        assert!(matches!(said(PROG_STRUCT_OPS, ENOTSUPP, ""), KernError::NoStructOps));
+        let verifiers = [(libc::E2BIG, "BPF program is too large"), (libc::EACCES, ""), (libc::EINVAL, "")];
+        for (errno, log) in verifiers {
+            let error = said(PROG_STRUCT_OPS, errno, log);
+            assert!(matches!(error, KernError::Verifier { .. }), "{error}");
+        }
+    }
 }

@@ -127,6 +127,7 @@ fn kern_code(error: &KernError) -> Code {
         KernError::NotRoot
         | KernError::Refused(_)
         | KernError::NoBtf
+        | KernError::StrangeBtf(_)
         | KernError::NoStructOps
         | KernError::TooOld(_)
         | KernError::NoTcx(_)

@@ -312,6 +312,12 @@ impl Daemon {
         limits.beacon_loss *= GONE;
         let joined: Vec<[u8; 6]> = self.stations.iter().map(|s| s.bss.bssid).collect();
         let rests = |bssid: &[u8; 6]| self.resting.get(bssid).is_some_and(|(until, _)| *until > now);
+        // Who takes another's place is stronger at two scans, for to join costs seconds.
+        let is_full = self.stations.len() >= limits.most;
+        let signal = |c: &Candidate| match is_full {
+            true => self.listener.weaker_dbm(c.bss.bssid),
+            false => Some(c.signal_dbm),
+        };
         let newcomers: Vec<Candidate> = self
             .candidates
             .iter()
@@ -320,7 +326,7 @@ impl Daemon {
                     && !joined.contains(&c.bss.bssid)
                     && !rests(&c.bss.bssid)
             })
-            .cloned()
+            .filter_map(|c| Some(Candidate { signal_dbm: signal(c)?, ..c.clone() }))
             .collect();
         let mut heard: Vec<Heard> = Vec::new();
         // One ruler for all, as for priorities.

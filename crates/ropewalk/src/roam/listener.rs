@@ -1,5 +1,6 @@
 //! Scans, on a thread each: one may take seconds, and the loop has beacons to count.
 
+use super::signal::Scans;
 use ropewalk_net::setup::{Change, Journal, SetupError};
 use ropewalk_net::wifi::{self, Bss, SwitchedOn, WifiError};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -12,6 +13,7 @@ pub(super) struct Listener {
     switched_on: Option<SwitchedOn>,
     /// It was said that it cannot be switched on.
     is_off_said: bool,
+    scans: Scans,
 }
 
 impl Listener {
@@ -58,7 +60,13 @@ impl Listener {
             Err(TryRecvError::Disconnected) => Ok(Vec::new()),
         };
         self.running = None;
+        result.iter().for_each(|heard| self.scans.take(heard));
         Some(result)
+    }
+
+    /// The weaker signal of the last two scans; none where one of them did not hear the access point.
+    pub(super) fn weaker_dbm(&self, bssid: [u8; 6]) -> Option<f64> {
+        self.scans.weaker_dbm(bssid)
     }
 }
 

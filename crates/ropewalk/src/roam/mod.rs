@@ -13,6 +13,7 @@
 //! | `marks` | CE marks on what arrives by worse access points, by a BPF program |
 //! | `monitor` | what a monitor interface hears of them |
 //! | `listener` | scans, beside the loop |
+//! | `signal` | signals by which access points are chosen |
 //! | `portal` | whether somebody else answers for the internet |
 //! | `report`, `top` | what it says of itself, and how it is watched |
 
@@ -28,6 +29,7 @@ pub(crate) mod portal;
 mod radio;
 pub(crate) mod report;
 mod scan;
+mod signal;
 mod station;
 mod text;
 mod top;

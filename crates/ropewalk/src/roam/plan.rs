@@ -6,7 +6,7 @@ use ropewalk_roam::choose::{Heard, Limits, choose};
 use ropewalk_roam::rate::{Generation, expected_bps};
 
 /// Signal of one whose driver has no such figure: it can be joined, after all others.
-const UNKNOWN_DBM: f64 = -82.0;
+pub(super) const UNKNOWN_DBM: f64 = -82.0;
 
 /// What a client may do.
 #[derive(Clone, Copy, Debug)]

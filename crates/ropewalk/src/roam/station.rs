@@ -8,6 +8,7 @@ use super::monitor::{Measured, StationCounts};
 use super::paths::Seen;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
+use super::signal::MeanSignal;
 use super::tunnels::{taken_out, tunnel_around, tunnel_with};
 use super::{plan, text};
 use crate::config;
@@ -69,6 +70,7 @@ pub(super) struct Station {
     resolver: Option<Change>,
     endpoints: Vec<Endpoint>,
     heard: Option<Heard>,
+    signal: MeanSignal,
     beacons: Beacons,
     meter: Meter,
     /// The same by a monitor interface, if there is one.
@@ -112,6 +114,7 @@ impl Station {
         };
         tracing::info!(interface = name, access_point = mac_text(bss.bssid), "joining");
         Ok(Station {
+            signal: MeanSignal::new(&bss),
             bss,
             network: station,
             interface,
@@ -212,6 +215,7 @@ impl Station {
         let heard = wifi::listen(self.network.index).map_err(|e| e.to_string())?;
         let heard = heard.ok_or("the association is lost")?;
         self.beacons.count(heard.beacons, now);
+        self.signal.take(heard.signal_dbm);
         self.meter.take(heard, &self.bss, now);
         self.heard = Some(heard);
         Ok(())
@@ -425,9 +429,9 @@ impl Station {
         failed.iter().for_each(|error| tracing::warn!(interface = self.name(), "{error}"));
     }
 
+    /// The mean of its frames.
     pub(super) fn signal_dbm(&self) -> f64 {
-        let measured = self.heard.and_then(|h| h.signal_dbm);
-        measured.or(self.bss.signal_dbm).unwrap_or(-82.0)
+        self.signal.dbm()
     }
 
     /// Air of a packet, where that was measured by the driver.
@@ -482,7 +486,7 @@ impl Station {
             state: state.into(),
             why,
             for_s: now.saturating_sub(self.since).as_secs_f64(),
-            signal_dbm: Some(self.signal_dbm()),
+            signal_dbm: Some(heard.signal_dbm.unwrap_or_else(|| self.signal_dbm())),
             rate_bps: Some(heard.rx_bps).filter(|bps| *bps > 0),
             packet_time_us: time.map(|t| t.as_micros().try_into().unwrap_or(u64::MAX)),
             measured: packet_by != PacketBy::Signal,

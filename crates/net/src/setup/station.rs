@@ -102,15 +102,20 @@ impl StationNetwork {
         self.add_routes(given, MAIN, on_link)
     }
 
+    /// Hears of no IPv6 networks from routers any more, so it gets no IPv6 address from them either.
+    pub fn refuse_networks(&self) {
+        for (key, value) in NO_NETWORKS {
+            sysctl::insist(&key.replace("{}", &self.name), value);
+        }
+    }
+
     /// Takes an IPv6 route away that a router has announced, and hears of no networks from routers
     /// any more. What they announced before ends with its time.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn withdraw(&self, network: Ipv6Net) -> Result<(), SetupError> {
-        for (key, value) in NO_NETWORKS {
-            sysctl::insist(&key.replace("{}", &self.name), value);
-        }
+        self.refuse_networks();
         let mut route = message(self.index, network.into(), MAIN);
         // Whoever has told of it.
         route.header.protocol = RouteProtocol::Unspec;

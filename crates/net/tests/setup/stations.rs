@@ -72,30 +72,54 @@ fn router_advertisement(network: &str, prefix_len: u8) -> Vec<u8> {
     all
 }
 
+/// A world with a bond, and a router on the station's link.
+fn world_with_a_router() -> (World, Tun) {
+    let world = world();
+    let bond = bond(&world.client);
+    world.client.run("sysctl", "-qw net.ipv6.conf.wa.accept_ra=2");
+    world.world.ip("address add fe80::1/64 dev wb nodad");
+    (world, bond)
+}
+
+/// The router names a part of the bond's network.
+fn advertise(world: &World) {
+    world.world.inside(|| {
+        let index = list().unwrap().iter().find(|l| l.name == "wb").unwrap().index;
+        let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
+        sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
+        let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, index);
+        let words = router_advertisement("fd77:0:0:0:8000::", 72);
+        sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
+    });
+}
+
+#[test]
+fn a_station_that_is_told_to_hears_of_no_networks() {
+    if !root() {
+        return;
+    }
+    let (world, _bond) = world_with_a_router();
+    let client = &world.client;
+    let station = world.station();
+    client.inside(|| station.refuse_networks());
+    for _ in 0..5 {
+        advertise(&world);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(device_towards(client, "fd77::8000:0:0:9"), "rw0");
+    }
+}
+
 #[test]
 fn what_a_station_s_router_takes_out_of_a_bond_is_withdrawn() {
     if !root() {
         return;
     }
-    let world = world();
+    let (world, _bond) = world_with_a_router();
     let client = &world.client;
-    let _bond = bond(client);
-    client.run("sysctl", "-qw net.ipv6.conf.wa.accept_ra=2");
-    world.world.ip("address add fe80::1/64 dev wb nodad");
-    let advertise = || {
-        world.world.inside(|| {
-            let index = list().unwrap().iter().find(|l| l.name == "wb").unwrap().index;
-            let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
-            sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
-            let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, index);
-            let words = router_advertisement("fd77:0:0:0:8000::", 72);
-            sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
-        });
-    };
     let inside = "fd77::8000:0:0:9";
     assert_eq!(device_towards(client, inside), "rw0");
     eventually("the kernel believes it", || {
-        advertise();
+        advertise(&world);
         device_towards(client, inside) == "wa"
     });
     let station = world.station();
@@ -110,7 +134,7 @@ fn what_a_station_s_router_takes_out_of_a_bond_is_withdrawn() {
     client.inside(|| station.withdraw(network).unwrap());
     assert!(!is_seen());
     assert_eq!(device_towards(client, inside), "rw0");
-    advertise();
+    advertise(&world);
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(device_towards(client, inside), "rw0", "said again");
     client.inside(|| station.withdraw(network).unwrap());

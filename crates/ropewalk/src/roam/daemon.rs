@@ -28,7 +28,7 @@ use ropewalk_net::wifi::{
 use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::{Path, Priorities};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -102,15 +102,14 @@ pub(super) fn run(
         supplicant,
         follower: Follower::new()?,
         main_table: MainTable::new(),
+        distrusted: BTreeSet::new(),
         losses: Losses::open()?,
         stations: Vec::new(),
         candidates: Vec::new(),
         others: Others::default(),
         listener: Listener::default(),
         receiver,
-        next_scan: Duration::ZERO,
-        next_rtts: Duration::ZERO,
-        next_rules: Duration::ZERO,
+        due: Due::default(),
         rules_lost: Lost::rules(),
         resting: BTreeMap::new(),
         left: Vec::new(),
@@ -155,6 +154,14 @@ impl ControlHandler for Control {
     }
 }
 
+/// When it is looked again.
+#[derive(Debug, Default)]
+struct Due {
+    scan: Duration,
+    rtts: Duration,
+    rules: Duration,
+}
+
 struct Daemon {
     files: RoamArgs,
     /// Of the command line.
@@ -166,6 +173,8 @@ struct Daemon {
     supplicant: Supplicant,
     follower: Follower,
     main_table: MainTable,
+    /// Names of networks with a router that would have taken something out of a tunnel.
+    distrusted: BTreeSet<Vec<u8>>,
     losses: Losses,
     stations: Vec<Station>,
     /// What was heard last, and what becomes of it.
@@ -174,9 +183,7 @@ struct Daemon {
     listener: Listener,
     /// What a monitor interface hears.
     receiver: Receiver,
-    next_scan: Duration,
-    next_rtts: Duration,
-    next_rules: Duration,
+    due: Due,
     rules_lost: Lost,
     /// Those that could not be joined: until when, and for how long the next time.
     resting: BTreeMap<[u8; 6], (Duration, Duration)>,
@@ -202,8 +209,8 @@ impl Daemon {
         self.listen(now)?;
         self.decide(now);
         self.prioritise(now);
-        if now >= self.next_rules {
-            self.next_rules = now + RULES;
+        if now >= self.due.rules {
+            self.due.rules = now + RULES;
             let meanwhile = "a station's own connections may leave by another one";
             self.rules_lost.say(keep_rules(&self.journal), meanwhile, clock::now());
         }
@@ -220,6 +227,7 @@ impl Daemon {
                 roam: &self.roam,
                 links: self.follower.links(),
                 routes: self.main_table.routes(),
+                distrusted: &mut self.distrusted,
                 mptcp: self.has_mptcp,
             };
             match station.step(&mut world, now) {
@@ -240,7 +248,7 @@ impl Daemon {
             self.left.remove(0);
         }
         self.left.push((now, shown));
-        self.next_scan = now;
+        self.due.scan = now;
         if failed && !had_it {
             self.rest(bssid, now);
         }
@@ -263,7 +271,7 @@ impl Daemon {
             Some(Err(error)) => tracing::warn!("{error}"),
             None => {}
         }
-        if now < self.next_scan || self.listener.is_busy() {
+        if now < self.due.scan || self.listener.is_busy() {
             return Ok(());
         }
         let joined = self.stations.iter().find(|s| s.is_active());
@@ -276,14 +284,14 @@ impl Daemon {
                 if !is_on(&i.name) {
                     let on = SwitchedOn { name: i.name.clone(), index: i.index };
                     if !self.listener.switch_on(&mut self.journal, on) {
-                        self.next_scan = now + LOST;
+                        self.due.scan = now + LOST;
                         return Ok(());
                     }
                 }
                 (i.name.clone(), i.index, None)
             }
         };
-        self.next_scan =
+        self.due.scan =
             now + if channel.is_some() { Duration::from_secs(self.roam.scan_every_s) } else { LOST };
         self.listener.start(&name, index, channel);
         Ok(())
@@ -368,6 +376,7 @@ impl Daemon {
             roam: &self.roam,
             links: self.follower.links(),
             routes: self.main_table.routes(),
+            distrusted: &mut self.distrusted,
             mptcp: self.has_mptcp,
         };
         match Station::join(&mut world, interface, number, c.bss.clone(), &network, now) {
@@ -384,10 +393,10 @@ impl Daemon {
         if !self.has_mptcp {
             return;
         }
-        let is_due = now >= self.next_rtts;
+        let is_due = now >= self.due.rtts;
         let mut busy = Vec::new();
         if is_due {
-            self.next_rtts = now + RTTS;
+            self.due.rtts = now + RTTS;
             match subflows::all() {
                 Ok(all) => {
                     self.stations.iter_mut().for_each(|s| s.set_least_rtts(&all.least_rtts));
@@ -430,7 +439,7 @@ impl Daemon {
                 }
                 (self.roam, self.known) = (roam, known);
                 self.candidates.clear();
-                self.next_scan = Duration::ZERO;
+                self.due.scan = Duration::ZERO;
                 tracing::info!("the configuration was read again");
             }
             Err(error) => tracing::error!("{error:#}; the old configuration stays in force"),

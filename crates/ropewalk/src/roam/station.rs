@@ -20,7 +20,7 @@ use ropewalk_net::subflows::LeastRtts;
 use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub(super) struct World<'a> {
     pub(super) links: &'a [Link],
     /// Of the main table.
     pub(super) routes: &'a [Route],
+    /// Names of networks whose routers are not heard from the start.
+    pub(super) distrusted: &'a mut BTreeSet<Vec<u8>>,
     pub(super) mptcp: bool,
 }
 
@@ -101,6 +103,9 @@ impl Station {
             let index = index.ok_or_else(|| anyhow::anyhow!("{name} is gone"))?;
             let station = StationNetwork { index, name: name.clone(), number };
             station.prepare();
+            if world.distrusted.contains(&bss.ssid) {
+                station.refuse_networks();
+            }
             world.supplicant.join(&name, network, &bss)?;
             anyhow::Ok(station)
         })();
@@ -321,9 +326,10 @@ impl Station {
     }
 
     /// Takes back what its routers say of IPv6 networks that go into a tunnel. The kernel has
-    /// believed it by then.
-    fn withdraw(&self, world: &World<'_>) -> Result<(), String> {
+    /// believed it by then: so access points of that name get no other chance.
+    fn withdraw(&self, world: &mut World<'_>) -> Result<(), String> {
         for (network, tunnel) in taken_out(self.network.index, world.links, world.routes) {
+            world.distrusted.insert(self.bss.ssid.clone());
             self.network.withdraw(network).map_err(|e| e.to_string())?;
             tracing::warn!(
                 interface = self.name(),

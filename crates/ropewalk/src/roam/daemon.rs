@@ -274,7 +274,7 @@ impl Daemon {
         if now < self.due.scan || self.listener.is_busy() {
             return Ok(());
         }
-        let joined = self.stations.iter().find(|s| s.is_active());
+        let joined = self.stations.iter().find(|s| s.may_scan());
         let (name, index, channel) = match (joined, self.stations.is_empty()) {
             (Some(s), _) => (s.name().to_owned(), s.network.index, Some(s.bss.frequency_mhz)),
             // Those that are joining scan themselves.

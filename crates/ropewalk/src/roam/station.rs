@@ -44,6 +44,14 @@ enum Phase {
     Active,
 }
 
+impl Phase {
+    /// It is with its access point, and nothing that takes a moment is under way: it may listen to
+    /// others. A portal may be shut for as long as the access point is there.
+    fn may_scan(&self) -> bool {
+        matches!(self, Phase::Probing { .. } | Phase::Active)
+    }
+}
+
 /// What a station works with.
 pub(super) struct World<'a> {
     pub(super) journal: &'a mut Journal,
@@ -157,6 +165,11 @@ impl Station {
 
     pub(super) fn is_active(&self) -> bool {
         matches!(self.phase, Phase::Active)
+    }
+
+    /// Whether it can look for other access points.
+    pub(super) fn may_scan(&self) -> bool {
+        self.phase.may_scan()
     }
 
     /// Does what is due. An error is why it has to be left.
@@ -522,6 +535,13 @@ fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
 mod tests {
     use super::*;
     use ropewalk_net::links::Address;
+
+    #[test]
+    fn one_with_a_portal_that_is_shut_looks_for_others() {
+        let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
+        assert!(shut.may_scan() && Phase::Active.may_scan());
+        assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());
+    }
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
         let address = Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true };

@@ -4,13 +4,14 @@
 //! small machines jump: they start in 1970, or wake up in the wrong year. So
 //!
 //! * a date before the period on record changes nothing (the clock is wrong, or was set back: neither gives an allowance again);
+//! * a date before this was written changes nothing, and a period that began then only gets its true date;
 //! * a later period begins only after the date has stood still for ten minutes of time that passed;
 //! * a period on record that lies more than two months ahead came from a wrong clock: it is moved back, and what was used stays used.
 
 use super::StateDir;
 use super::saver::Saver;
 use jiff::ToSpan;
-use jiff::civil::Date;
+use jiff::civil::{Date, date};
 use ropewalk_time::{Duration, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const FILE: &str = "usage.json";
 /// How long a new date has to stand before it is believed.
 const BELIEVE: Duration = Duration::from_secs(600);
+/// When this was written: an earlier date is a wrong clock's.
+const WRITTEN: Date = date(2026, 11, 1);
+/// Of the dates since then, none is in a period that began earlier.
+const EARLIEST: Date = date(2026, 10, 1);
 /// Days: longer than any month, so that a clock set back by a month is not taken for a correction.
 const TOO_FAR: i64 = 62;
 
@@ -107,7 +112,12 @@ impl Ledger {
             Record { since: current, used: 0 }
         });
         let mut renewed = false;
-        if current > record.since {
+        if today < WRITTEN {
+            // Not even a record that seems too far ahead is: once the clock is set, it would be renewed.
+        } else if record.since < EARLIEST {
+            record.since = current;
+            self.dirty = true;
+        } else if current > record.since {
             let (date, since) = *self.coming.entry(path.into()).or_insert((current, now));
             if date != current {
                 self.coming.insert(path.into(), (current, now));
@@ -170,7 +180,6 @@ pub(crate) fn fuzz(text: &str) {
 mod tests {
     use super::*;
     use crate::state::tests::Scratch;
-    use jiff::civil::date;
 
     const CAP: Cap = Cap { bytes: 1000, reset_day: 15 };
 
@@ -221,6 +230,25 @@ mod tests {
         assert_eq!(ledger.left("wan0", CAP, today, at(6001)), (600, false));
         ledger.left("wan0", CAP, date(2026, 12, 15), at(6002));
         assert_eq!(ledger.left("wan0", CAP, date(2026, 12, 15), at(6700)), (1000, true));
+    }
+
+    #[test]
+    fn a_clock_that_starts_in_1970_gives_nothing_away_once_it_is_set() {
+        let scratch = Scratch::new();
+        let mut ledger = Ledger::open(&scratch.0).unwrap();
+        let (start, today, next) = (date(1970, 1, 1), date(2026, 11, 20), date(2026, 12, 15));
+        ledger.left("wan0", CAP, today, at(0));
+        ledger.spend("wan0", 900);
+        // Its first use was before the clock was set.
+        ledger.left("wan1", CAP, start, at(1));
+        ledger.spend("wan1", 300);
+        for (day, seconds) in [(start, 2), (start, 800), (today, 801), (today, 1500), (next, 1501)] {
+            assert_eq!(ledger.left("wan0", CAP, day, at(seconds)), (100, false), "{day}");
+            assert_eq!(ledger.left("wan1", CAP, day, at(seconds)), (700, false), "{day}");
+        }
+        for path in ["wan0", "wan1"] {
+            assert_eq!(ledger.left(path, CAP, next, at(2200)), (1000, true));
+        }
     }
 
     #[test]

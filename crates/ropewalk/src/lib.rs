@@ -23,6 +23,22 @@
 )]
 #![forbid(unsafe_code)]
 
+/// In the place of std's, which panics where nobody reads standard error: work would end half done.
+macro_rules! eprint {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($words)*);
+    }};
+}
+
+/// The same with the line's end.
+macro_rules! eprintln {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod bunch;
 mod cli;
 mod client;

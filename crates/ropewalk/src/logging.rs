@@ -3,7 +3,10 @@
 use crate::cli::LogFormat;
 use anyhow::Context;
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::callsite::Identifier;
@@ -26,7 +29,7 @@ const EVERY: Duration = Duration::from_secs(6);
 /// Under systemd the journal has its own clock, so lines carry no time of their own there.
 pub(crate) fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<()> {
     let (filter, handle) = reload::Layer::new(parse(filter)?);
-    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let journal = std::env::var("JOURNAL_STREAM").is_ok_and(|stream| is_stream(std::io::stderr(), &stream));
     let lines = layer().with_writer(std::io::stderr).with_target(false);
     let lines = match (format, journal) {
         (LogFormat::Json, _) => layer().json().with_writer(std::io::stderr).boxed(),
@@ -40,6 +43,15 @@ pub(crate) fn start(filter: Option<&str>, format: LogFormat) -> anyhow::Result<(
         .context("logging cannot be started")?;
     let _ = FILTER.set(handle);
     Ok(())
+}
+
+/// A file is the stream of the journal that a variable names (systemd.exec(5), `$JOURNAL_STREAM`). What
+/// a desktop or a cron job starts inherits the variable, and may write elsewhere.
+fn is_stream(file: impl AsFd, stream: &str) -> bool {
+    let Some((device, inode)) = stream.split_once(':') else { return false };
+    let file = file.as_fd().try_clone_to_owned().map(File::from);
+    file.and_then(|f| f.metadata())
+        .is_ok_and(|meta| device.parse::<u64>() == Ok(meta.dev()) && inode.parse::<u64>() == Ok(meta.ino()))
 }
 
 /// Changes what is logged.
@@ -180,6 +192,17 @@ mod tests {
         });
         assert_eq!(all.len(), BURST as usize + 1, "{:?}", all.last());
         assert!(all.last().unwrap().contains("something else"));
+    }
+
+    #[test]
+    fn the_journal_is_known_by_its_stream_not_by_a_variable_that_was_inherited() {
+        let (mine, other) = (std::io::pipe().unwrap().0, std::io::pipe().unwrap().0);
+        let of = |file: &io::PipeReader| {
+            let meta = File::from(file.as_fd().try_clone_to_owned().unwrap()).metadata().unwrap();
+            format!("{}:{}", meta.dev(), meta.ino())
+        };
+        assert!(is_stream(&mine, &of(&mine)));
+        assert!(!is_stream(&mine, &of(&other)) && !is_stream(&mine, "") && !is_stream(&mine, "8:x"));
     }
 
     #[test]

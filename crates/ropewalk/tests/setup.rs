@@ -185,6 +185,7 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
     let net = net("refused");
     let place = net.states.of("root");
     let holder = net.gateway.run(|| std::net::UdpSocket::bind("0.0.0.0:4500").unwrap()).unwrap();
+    net.gateway.ip(&["route add 10.78.0.0/16 via 10.1.1.1", "route add fd78::/48 dev wan1"]).unwrap();
     let refused = |line: &str, input: &str, code: i32, words: &str| {
         let out = run(&net.gateway, &format!("setup {line} --yes --root {place}"), input);
         assert_eq!(out.status.code(), Some(code), "{line}: {out:?}");
@@ -193,6 +194,8 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
     };
     refused("gateway --port 4500", "", 4, "4500 is taken");
     refused("gateway --address 10.1.1.7/24", "", 2, "collides with 10.1.1.");
+    refused("gateway --address 10.78.1.1/24", "", 2, "collides with 10.78.0.0/16");
+    refused("gateway --address fd78::1/64", "", 2, "collides with fd78::/48");
     refused("gateway --endpoint not/a/name", "", 2, "--endpoint");
     refused("gateway --service yes", "", 2, "systemd does not run");
     refused("client", "", 2, "--token-file");

@@ -218,7 +218,7 @@ impl Hindered {
             return self.portal.clone().filter(|_| is_new);
         }
         let is_silent = self.silent.is_some_and(|since| now.since(since) >= PATIENCE);
-        let gateway = by_udp.known().next();
+        let gateway = by_udp.intercepted();
         if let Some(gateway) =
             gateway.filter(|_| is_silent && self.probe.is_none() && now >= self.next_portal)
         {

@@ -101,10 +101,13 @@ impl PathSettings {
         places.into_iter().find_map(|(settings, key)| settings.get(key)).copied().unwrap_or_default()
     }
 
-    /// A user says otherwise; it is remembered.
+    /// A user says otherwise; it is remembered, or nothing is changed.
     pub(crate) fn say(&mut self, name: &PathName, settings: Settings) -> anyhow::Result<()> {
-        self.said.insert(name.to_string(), settings);
-        self.dir.write_json(FILE, &self.said)
+        let mut said = self.said.clone();
+        said.insert(name.to_string(), settings);
+        self.dir.write_json(FILE, &said)?;
+        self.said = said;
+        Ok(())
     }
 }
 
@@ -143,6 +146,17 @@ mod tests {
         settings.say(&"wan0".parse().unwrap(), metered).unwrap();
         let settings = PathSettings::open(&scratch.0, &[]).unwrap();
         assert_eq!(settings.of(&name).allowance(), Some(Cap { bytes: 10, reset_day: 1 }));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_not_said() {
+        let scratch = Scratch::new();
+        let name: PathName = "wan0".parse().unwrap();
+        let mut settings = PathSettings::open(&scratch.0, &[]).unwrap();
+        // No file can be put in its place.
+        std::fs::create_dir(scratch.0.path().join(FILE)).unwrap();
+        settings.say(&name, Settings { weight: 7, ..Settings::default() }).unwrap_err();
+        assert_eq!(settings.of(&name), Settings::default());
     }
 
     #[test]

@@ -70,6 +70,13 @@ impl Targets {
         self.reached.iter().map(|(remote, _)| *remote)
     }
 
+    /// The machine for which a captive portal would answer: most portals do so by IPv4 alone, and by
+    /// no address that the interface does not lead to.
+    pub(super) fn intercepted(&self) -> Option<IpAddr> {
+        let reached = self.reached().map(|remote| remote.ip());
+        reached.min_by_key(IpAddr::is_ipv6).or_else(|| self.known().next())
+    }
+
     /// The endpoints.
     pub(super) fn names(&self) -> impl Iterator<Item = &Endpoint> {
         self.endpoints.iter().map(|(endpoint, _)| endpoint)
@@ -92,6 +99,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_portal_is_looked_for_where_the_interface_leads_by_ipv4_if_it_does() {
+        let endpoints = ["[2001:db8::1]:4500", "192.0.2.1:4500"].map(|e| e.parse::<Endpoint>().unwrap());
+        let mut targets = Targets::new(&endpoints);
+        assert_eq!(targets.intercepted(), None);
+        for endpoint in &endpoints {
+            targets.on_resolved(endpoint, &[endpoint.to_string().parse().unwrap()]);
+        }
+        let [six, four] = ["2001:db8::1", "192.0.2.1"].map(|ip| ip.parse::<IpAddr>().ok());
+        assert_eq!(targets.intercepted(), six, "nothing is reached");
+        targets.retarget(Some);
+        assert_eq!(targets.intercepted(), four);
+        targets.retarget(|a| a.is_ipv6().then_some(a));
+        assert_eq!(targets.intercepted(), six);
+    }
+
+    #[test]
     fn targets_take_turns_and_one_address_is_one_target() {
         let endpoints = ["192.0.2.1:4500", "192.0.2.2:443", "gw.example.org:4500"];
         let endpoints = endpoints.map(|e| e.parse::<Endpoint>().unwrap());
@@ -106,6 +129,7 @@ mod tests {
         assert!(
             targets.retarget(|a| a.is_ipv4().then_some(a)) && !targets.retarget(|a| a.is_ipv4().then_some(a))
         );
+        assert_eq!(targets.intercepted(), Some(at("192.0.2.1:4500").ip()));
         let mut next = |is_wanted: fn(SocketAddr) -> bool| targets.take(is_wanted).map(|(a, _)| a);
         assert_eq!(next(|_| true), Some(at("192.0.2.1:4500")));
         assert_eq!(next(|_| true), Some(at("192.0.2.2:443")));

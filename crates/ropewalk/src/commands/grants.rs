@@ -321,7 +321,7 @@ fn change(state: &Which, store: &StoreArgs, change: Change) -> anyhow::Result<()
     let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
     let said = grants.change(change, &here)?;
     dir.write_json(FILE, &grants)?;
-    audit::note(&dir, &Entry::new("changed").detail(&said).by(rustix::process::getuid().as_raw()))?;
+    audit::note_done(&dir, &Entry::new("changed").detail(&said).by(rustix::process::getuid().as_raw()));
     eprintln!("{said}");
     Ok(())
 }

@@ -109,7 +109,7 @@ fn change(state: &Which, store: &StoreArgs, change: QuotaChange) -> anyhow::Resu
     let mut quotas = Quotas::read(&dir)?;
     quotas.set(&change.client, quota, &clients)?;
     dir.write_json(QUOTAS, quotas.quotas())?;
-    audit::note(&dir, &Entry::new("changed").detail(&said).by(rustix::process::getuid().as_raw()))?;
+    audit::note_done(&dir, &Entry::new("changed").detail(&said).by(rustix::process::getuid().as_raw()));
     eprintln!("{said}");
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Revoke) -> anyhow::Result<()> {
         grants::forget_in(&dir, &args.name)?;
         quotas::forget_in(&dir, &args.name)?;
         let by = rustix::process::getuid().as_raw();
-        audit::note(&dir, &Entry::new("revoked").client(&args.name).by(by))?;
+        audit::note_done(&dir, &Entry::new("revoked").client(&args.name).by(by));
     }
     eprintln!("{} is revoked", args.name);
     Ok(())

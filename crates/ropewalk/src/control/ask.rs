@@ -10,59 +10,148 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A conversation with a daemon.
+/// A conversation with a daemon; one that broke off begins anew with the next question.
 #[derive(Debug)]
 pub(crate) struct Line {
-    stream: BufReader<UnixStream>,
+    dir: StateDir,
+    stream: Option<BufReader<UnixStream>>,
 }
 
 impl Line {
     /// Connects to the daemon of `dir`; `None` if none runs.
     pub(crate) fn try_open(dir: &StateDir) -> anyhow::Result<Option<Line>> {
-        match UnixStream::connect(dir.socket()) {
-            Ok(stream) => {
-                stream.set_read_timeout(Some(PATIENCE))?;
-                Ok(Some(Line { stream: BufReader::new(stream) }))
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
-            Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(failure(
-                Code::Rights,
-                "the daemon belongs to another user: run this as that user, or as root",
-            )),
-            Err(e) => Err(e).context("the daemon cannot be reached"),
-        }
+        let stream = connect(dir)?;
+        Ok(stream.map(|stream| Line { dir: dir.clone(), stream: Some(stream) }))
     }
 
     /// Connects to the daemon of `dir`, which has to run.
     pub(crate) fn open(dir: &StateDir) -> anyhow::Result<Line> {
-        Line::try_open(dir)?.ok_or_else(|| {
-            let place = dir.path().display();
-            let words = "no ropewalk runs with the state directory";
-            failure(
-                Code::NotRunning,
-                format!("{words} {place}: start `ropewalk serve` or `ropewalk up` with it"),
-            )
-        })
+        Line::try_open(dir)?.ok_or_else(|| none_runs(dir))
     }
 
     /// Asks; a refusal is an error.
     pub(crate) fn ask(&mut self, request: &Request) -> anyhow::Result<Response> {
-        let mut line = serde_json::to_vec(request)?;
-        line.push(b'\n');
-        let lost = "the daemon broke the conversation off";
-        self.stream.get_mut().write_all(&line).context(lost)?;
-        let mut answer = String::new();
-        (&mut self.stream).take(LINE_MAX).read_line(&mut answer).context(lost)?;
-        match serde_json::from_str(&answer)
-            .context("the daemon is of another version of ropewalk: restart it")?
-        {
+        let mut question = serde_json::to_vec(request)?;
+        question.push(b'\n');
+        // Without a whole answer the stream is given up: a late one would answer the next question.
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => connect(&self.dir)?.ok_or_else(|| none_runs(&self.dir))?,
+        };
+        let answer = exchange(&mut stream, &question)?;
+        let answer: Response = serde_json::from_str(&answer)
+            .context("the daemon is of another version of ropewalk: restart it")?;
+        self.stream = Some(stream);
+        match answer {
             Response::Refused { code, sentence } => Err(failure(Code::from_number(code), sentence)),
             answer => Ok(answer),
         }
     }
 }
 
+fn connect(dir: &StateDir) -> anyhow::Result<Option<BufReader<UnixStream>>> {
+    match UnixStream::connect(dir.socket()) {
+        Ok(stream) => {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            Ok(Some(BufReader::new(stream)))
+        }
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(failure(
+            Code::Rights,
+            "the daemon belongs to another user: run this as that user, or as root",
+        )),
+        Err(e) => Err(e).context("the daemon cannot be reached"),
+    }
+}
+
+fn none_runs(dir: &StateDir) -> anyhow::Error {
+    let place = dir.path().display();
+    let words = "no ropewalk runs with the state directory";
+    failure(Code::NotRunning, format!("{words} {place}: start `ropewalk serve` or `ropewalk up` with it"))
+}
+
+/// One line there, one line back.
+fn exchange(stream: &mut BufReader<UnixStream>, question: &[u8]) -> anyhow::Result<String> {
+    let lost = "the daemon broke the conversation off";
+    stream.get_mut().write_all(question).context(lost)?;
+    let mut answer = String::new();
+    match stream.take(LINE_MAX).read_line(&mut answer) {
+        Ok(_) if answer.ends_with('\n') => Ok(answer),
+        Ok(_) => Err(anyhow::anyhow!(lost)),
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(e).context("the daemon does not answer")
+        }
+        Err(e) => Err(e).context(lost),
+    }
+}
+
 /// Asks the daemon of `dir` one thing.
 pub(crate) fn ask(dir: &StateDir, request: &Request) -> anyhow::Result<Response> {
     Line::open(dir)?.ask(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::Scratch;
+    use std::os::unix::net::UnixListener;
+
+    /// Takes a conversation, and reads a question.
+    fn question(listener: &UnixListener) -> BufReader<UnixStream> {
+        let (stream, _) = listener.accept().unwrap();
+        let mut stream = BufReader::new(stream);
+        stream.read_line(&mut String::new()).unwrap();
+        stream
+    }
+
+    fn done(said: &str) -> Vec<u8> {
+        let mut line = serde_json::to_vec(&Response::Done { said: said.into() }).unwrap();
+        line.push(b'\n');
+        line
+    }
+
+    fn is_done(answer: &Response, word: &str) -> bool {
+        matches!(answer, Response::Done { said } if said == word)
+    }
+
+    #[test]
+    fn a_conversation_that_broke_off_begins_anew() {
+        let scratch = Scratch::new();
+        let listener = UnixListener::bind(scratch.0.socket()).unwrap();
+        let daemon = std::thread::spawn(move || {
+            drop(question(&listener));
+            let torn = done("torn");
+            question(&listener).get_mut().write_all(&torn[..torn.len() / 2]).unwrap();
+            question(&listener).get_mut().write_all(&done("whole")).unwrap();
+        });
+        let mut line = Line::open(&scratch.0).unwrap();
+        for _ in 0..2 {
+            let error = line.ask(&Request::Status {}).unwrap_err();
+            assert_eq!(format!("{error:#}"), "the daemon broke the conversation off");
+        }
+        assert!(is_done(&line.ask(&Request::Status {}).unwrap(), "whole"));
+        daemon.join().unwrap();
+        // The daemon ended: nobody is there to be asked.
+        line.ask(&Request::Status {}).unwrap_err();
+        let error = line.ask(&Request::Status {}).unwrap_err();
+        assert!(error.to_string().starts_with("no ropewalk runs with the state directory"), "{error:#}");
+    }
+
+    #[test]
+    fn a_late_answer_is_not_taken_for_the_next() {
+        let scratch = Scratch::new();
+        let listener = UnixListener::bind(scratch.0.socket()).unwrap();
+        let mut line = Line::open(&scratch.0).unwrap();
+        let patience = Some(Duration::from_millis(50));
+        line.stream.as_ref().unwrap().get_ref().set_read_timeout(patience).unwrap();
+        let error = line.ask(&Request::Status {}).unwrap_err();
+        assert!(error.to_string().starts_with("the daemon does not answer"), "{error:#}");
+        let daemon = std::thread::spawn(move || {
+            // Nobody may be there to hear it any more.
+            let _ = question(&listener).get_mut().write_all(&done("late"));
+            question(&listener).get_mut().write_all(&done("right")).unwrap();
+        });
+        assert!(is_done(&line.ask(&Request::Status {}).unwrap(), "right"));
+        daemon.join().unwrap();
+    }
 }

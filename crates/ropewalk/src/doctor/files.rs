@@ -61,19 +61,34 @@ fn judge(dir: &Path) -> Finding {
     let odd = entries
         .filter_map(|e| Some((e.file_name(), e.metadata().ok()?)))
         .find(|(_, m)| m.uid() != meta.uid() || (m.is_file() && m.mode() & 0o077 != 0));
-    match odd {
-        Some((name, m)) if m.uid() != meta.uid() => Finding::failed(
+    let Some((name, m)) = odd else {
+        return Finding::ok("state", format!("{place}, for its user (number {}) only", meta.uid()));
+    };
+    // Whoever runs as the daemon chose the name, and root may do as is advised.
+    let Some(name) = name.to_str().filter(|name| name.chars().all(is_plain)) else {
+        return Finding::failed(
             "state",
-            format!("{} in {place} is not the directory's user's", name.display()),
-            format!("chown {} {place}/{}", meta.uid(), name.display()),
-        ),
-        Some((name, _)) => Finding::failed(
+            format!("{name:?} in {place} is no file of ropewalk's"),
+            "look at it, and take it away",
+        );
+    };
+    if m.uid() != meta.uid() {
+        return Finding::failed(
             "state",
-            format!("others may read {} in {place}", name.display()),
-            format!("chmod 600 {place}/{}; if it is the key, make a new one", name.display()),
-        ),
-        None => Finding::ok("state", format!("{place}, for its user (number {}) only", meta.uid())),
+            format!("{name} in {place} is not the directory's user's"),
+            format!("chown {} {place}/{name}", meta.uid()),
+        );
     }
+    Finding::failed(
+        "state",
+        format!("others may read {name} in {place}"),
+        format!("chmod 600 {place}/{name}; if it is the key, make a new one"),
+    )
+}
+
+/// It means nothing to a shell or a terminal.
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._-".contains(letter)
 }
 
 #[cfg(test)]
@@ -94,6 +109,13 @@ mod tests {
         mode(&dir.join("key"), 0o644);
         assert!(judge(dir).found.contains("others may read key"));
         mode(&dir.join("key"), 0o600);
+        let odd = dir.join("x;reboot\u{1b}[2J");
+        std::fs::write(&odd, "").unwrap();
+        mode(&odd, 0o644);
+        let finding = judge(dir);
+        assert!(!finding.found.contains('\u{1b}') && finding.found.contains("x;reboot"), "{finding:?}");
+        assert!(!finding.advice.unwrap().contains("reboot"), "it may be run as it is");
+        std::fs::remove_file(odd).unwrap();
         mode(dir, 0o770);
         assert!(judge(dir).found.contains("others may write"));
         mode(dir, 0o700);

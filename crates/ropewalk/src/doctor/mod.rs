@@ -145,11 +145,7 @@ fn meet(args: &Doctor) -> anyhow::Result<(Patient, Vec<Finding>)> {
         Err(error) if kind_of(&error) == Code::NotRunning => {}
         Err(error) => findings.push(Finding::warning("state", error.to_string(), "look at one at a time")),
     }
-    let by_name = patient
-        .state
-        .as_deref()
-        .and_then(Path::file_name)
-        .map(|name| Path::new("/etc/ropewalk").join(name).with_extension("toml"));
+    let by_name = patient.state.as_deref().and_then(config_of);
     patient.config = args.config.clone().or_else(|| by_name.filter(|p| p.exists()));
     findings.extend(files::check_config(&mut patient));
     findings.extend(files::check_state(&patient));
@@ -161,6 +157,13 @@ fn meet(args: &Doctor) -> anyhow::Result<(Patient, Vec<Finding>)> {
     }
     patient.token = token(args, &patient)?;
     Ok((patient, findings))
+}
+
+/// The configuration file of the instance with this state directory; a dot is part of its name.
+fn config_of(state: &Path) -> Option<PathBuf> {
+    let mut name = state.file_name()?.to_owned();
+    name.push(".toml");
+    Some(Path::new("/etc/ropewalk").join(name))
 }
 
 fn token(args: &Doctor, patient: &Patient) -> anyhow::Result<Option<Token>> {
@@ -207,6 +210,14 @@ fn render(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instance_with_a_dot_in_its_name_has_its_own_file() {
+        let of = |state: &str| config_of(Path::new(state));
+        assert_eq!(of("/var/lib/ropewalk/client"), Some("/etc/ropewalk/client.toml".into()));
+        assert_eq!(of("/var/lib/ropewalk/site.a"), Some("/etc/ropewalk/site.a.toml".into()));
+        assert_eq!(of("/"), None);
+    }
 
     #[test]
     fn a_line_says_how_it_went_what_was_found_and_what_to_do() {

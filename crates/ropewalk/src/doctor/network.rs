@@ -1,6 +1,8 @@
 //! Ports, other tunnels, routes and filters.
 
 use super::{Finding, Patient};
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
+use crate::state::StateDir;
 use ipnet::IpNet;
 use ropewalk_net::links::{self, Link, interface_towards};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -26,16 +28,19 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
 
 /// Whether the gateway's ports can be had, where it does not have them itself.
 fn ports(patient: &Patient) -> Finding {
+    let names = |listen: &[SocketAddr]| listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if patient.status.is_some() {
+        // Its command line may say otherwise than the file.
+        let has = wrote_down(patient).filter(|listen| !listen.is_empty());
+        let has = has.map_or_else(String::new, |listen| format!(" and has UDP {}", names(&listen)));
+        return Finding::ok("port", format!("the gateway runs{has}"));
+    }
     let listen = patient.file.as_ref().map(|f| f.serve.listen.clone()).unwrap_or_default();
     let listen = if listen.is_empty() { vec![SocketAddr::from(([0, 0, 0, 0], 4500))] } else { listen };
-    let named: Vec<String> = listen.iter().map(ToString::to_string).collect();
-    if patient.status.is_some() {
-        return Finding::ok("port", format!("the gateway runs and has UDP {}", named.join(", ")));
-    }
     // Those of the other IP version too, so each is closed before the next.
     let taken = listen.iter().find_map(|a| UdpSocket::bind(a).err().map(|e| (a, e)));
     match taken {
-        None => Finding::ok("port", format!("UDP {} is free", named.join(", "))),
+        None => Finding::ok("port", format!("UDP {} is free", names(&listen))),
         Some((address, e)) if e.kind() == std::io::ErrorKind::AddrInUse => Finding::failed(
             "port",
             format!("UDP {address} is taken by another program"),
@@ -48,6 +53,12 @@ fn ports(patient: &Patient) -> Finding {
             Finding::failed("port", format!("UDP {address}: {e}"), "choose another with --listen")
         }
     }
+}
+
+/// Where a gateway that runs listens, as it wrote down when it started.
+fn wrote_down(patient: &Patient) -> Option<Vec<SocketAddr>> {
+    let dir = StateDir::existing(patient.state.as_deref()?).ok()?;
+    Some(dir.read_json::<Listening>(GATEWAY_FILE).ok()??.listen)
 }
 
 /// Whether a running gateway that needs it still forwards, by each IP version that it serves.
@@ -178,6 +189,19 @@ pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::doctor::Level;
+    use crate::report::Snapshot;
+    use crate::state::tests::Scratch;
+
+    #[test]
+    fn a_running_gateway_has_the_ports_that_it_wrote_down() {
+        let scratch = Scratch::new();
+        let status = Some(Snapshot { role: "gateway".into(), ..Snapshot::default() });
+        let patient = Patient { state: Some(scratch.0.path().into()), status, ..Patient::default() };
+        assert_eq!(ports(&patient).found, "the gateway runs");
+        let listen = vec!["192.0.2.1:4999".parse().unwrap(), "[::]:4999".parse().unwrap()];
+        scratch.0.write_json(GATEWAY_FILE, &Listening { listen, ..Listening::default() }).unwrap();
+        assert_eq!(ports(&patient).found, "the gateway runs and has UDP 192.0.2.1:4999, [::]:4999");
+    }
 
     #[test]
     fn forwarding_counts_for_each_ip_version_that_is_served() {

@@ -80,8 +80,9 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
 
 /// All paths at once.
 fn ask_all(token: &Token, links: &[(&Link, Vec<Prefix>)], remotes: &[SocketAddr]) -> Vec<Finding> {
-    let reached = links.iter().flat_map(|(link, prefixes)| {
-        remotes.iter().map(move |remote| (*link, *remote, nat64::reached_as(link, prefixes, *remote)))
+    // Each interface has its turn before the next endpoint does.
+    let reached = remotes.iter().flat_map(|remote| {
+        links.iter().map(move |(link, prefixes)| (*link, *remote, nat64::reached_as(link, prefixes, *remote)))
     });
     let pairs: Vec<(&Link, SocketAddr, Option<SocketAddr>)> = reached.take(PAIRS).collect();
     std::thread::scope(|scope| {
@@ -232,6 +233,10 @@ fn judge<'a>(
         let found = format!("UDP blocked, TLS works: the gateway at {remote} answers in {ms:.0} ms");
         return Finding::warning(name, found, BY_ITSELF);
     }
+    if answers.is_empty() {
+        let found = format!("not tried: there are more interfaces than {PAIRS}");
+        return Finding::warning(name, found, "name those that count under [[up.path]] of the file");
+    }
     let to: Vec<String> = answers.iter().map(|(_, r, _)| r.to_string()).collect();
     let to = to.join(", ");
     let has = |wanted: &Answer| answers.iter().any(|(.., a)| a == wanted);
@@ -343,5 +348,23 @@ fn path(path: &Path, is_narrow: bool) -> Finding {
             found,
             "the gateway does not answer there: route, firewall, or a network that blocks UDP",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn an_interface_that_had_no_turn_is_not_said_to_have_no_route() {
+        let link = Link { name: "wan33".into(), mtu: 1500, ..Link::default() };
+        let none: [(&Link, SocketAddr, Answer); 0] = [];
+        let finding = judge(&link, none.iter(), &Found::NoWay);
+        assert_eq!(finding.level, Level::Warning);
+        assert!(finding.found.starts_with("not tried"), "{}", finding.found);
+        let answers = [(&link, "192.0.2.1:4500".parse().unwrap(), Answer::NoRoute)];
+        let finding = judge(&link, answers.iter(), &Found::NoWay);
+        assert_eq!(finding.found, "no route to 192.0.2.1:4500 by this interface");
     }
 }

@@ -120,6 +120,13 @@ pub(crate) fn note(dir: &StateDir, entry: &Entry) -> anyhow::Result<()> {
     dir.append(entry.file(), &line, MOST)
 }
 
+/// The same for a command whose change stands: that it is not noted is said, and undoes nothing.
+pub(crate) fn note_done(dir: &StateDir, entry: &Entry) {
+    if let Err(error) = note(dir, entry) {
+        eprintln!("ropewalk: {error:#}: the audit log lacks what was done");
+    }
+}
+
 /// All that is known, the oldest first, and how many lines are no entries: a full disk or a power cut tore them.
 pub(crate) fn read(dir: &StateDir) -> anyhow::Result<(Vec<Entry>, usize)> {
     let (mut all, mut torn) = (Vec::new(), 0);

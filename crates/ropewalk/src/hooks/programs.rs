@@ -80,12 +80,13 @@ impl Programs {
     /// Starts the thread. `device` is the bond's, and `most` events wait at most.
     ///
     /// # Errors
-    /// The directory is none, or others may write into it.
+    /// The directory is none, or others may write into it, or it cannot be listed.
     pub(super) fn start(dir: &Path, device: &str, most: usize) -> anyhow::Result<Programs> {
-        check(dir).map_err(|why| failure(Code::Usage, format!("--hooks {}: {why}", dir.display())))?;
+        list(dir).map_err(|why| failure(Code::Usage, format!("--hooks {}: {why}", dir.display())))?;
         let queue = Arc::new(Queue { most, waiting: Mutex::default(), changed: Condvar::new() });
         let inbox = Arc::clone(&queue);
-        let (dir, device) = (dir.to_owned(), device.to_owned());
+        // Programs run in `/`, where a relative path would lead elsewhere.
+        let (dir, device) = (std::path::absolute(dir)?, device.to_owned());
         let thread = std::thread::Builder::new().name("hooks".into());
         let worker =
             thread.spawn(move || work(&inbox, &dir, &device)).context("a thread cannot be started")?;
@@ -198,6 +199,12 @@ fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// What is in a directory of which nobody else has the say.
+fn list(dir: &Path) -> Result<fs::ReadDir, String> {
+    check(dir)?;
+    fs::read_dir(dir).map_err(|e| format!("it cannot be listed: {e}"))
+}
+
 fn work(inbox: &Queue, dir: &Path, device: &str) {
     while let Some(event) = inbox.next() {
         for program in programs(dir) {
@@ -218,11 +225,8 @@ fn work(inbox: &Queue, dir: &Path, device: &str) {
 
 /// The executables of a directory, by name; those that others may write are refused.
 fn programs(dir: &Path) -> Vec<PathBuf> {
-    if let Err(why) = check(dir) {
-        tracing::warn!(hooks = %dir.display(), "not run: {why}");
-        return Vec::new();
-    }
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let listed = list(dir).inspect_err(|why| tracing::warn!(hooks = %dir.display(), "not run: {why}"));
+    let entries = listed.into_iter().flatten().flatten();
     let executable = |p: &PathBuf| fs::metadata(p).is_ok_and(|m| m.is_file() && m.mode() & 0o111 != 0);
     let mut all: Vec<PathBuf> = entries.map(|e| e.path()).filter(executable).collect();
     all.sort();
@@ -308,6 +312,30 @@ pub(super) mod tests {
         let refused = Programs::start(scratch.0.path(), "rw0", 8).unwrap_err();
         assert!(refused.to_string().contains("chmod go-w"), "{refused}");
         fs::set_permissions(scratch.0.path(), PermissionsExt::from_mode(0o700)).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_listed_is_refused() {
+        let scratch = Scratch::new();
+        hook(scratch.0.path(), "10-note", "true", 0o700);
+        let refused = Programs::start(&scratch.0.path().join("10-note"), "rw0", 8).unwrap_err();
+        assert!(refused.to_string().contains("cannot be listed"), "{refused}");
+    }
+
+    #[test]
+    fn programs_of_a_directory_with_a_relative_name_are_run() {
+        let scratch = Scratch::new();
+        let (dir, ran) = (scratch.0.path(), scratch.0.path().join("ran"));
+        hook(dir, "10-note", &format!(": > '{}'", ran.display()), 0o700);
+        let here = std::env::current_dir().unwrap();
+        // By way of this directory: `..` alone would lead to the same place from `/`.
+        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        let relative = Path::new("..").join(here.file_name().unwrap()).join(up);
+        let relative = relative.join(dir.strip_prefix("/").unwrap());
+        let programs = Programs::start(&relative, "rw0", 8).unwrap();
+        programs.tell(Event::new("connected"));
+        programs.finish();
+        assert!(ran.exists());
     }
 
     #[test]

@@ -55,16 +55,16 @@ impl Collector for Scrape<Snapshot> {
             write(&mut encoder, metric, &[(vec![], s)])?;
         }
         let gateways = s.fleet.iter().flat_map(|f| &f.gateways);
-        let gateways: Vec<_> = gateways.map(|g| (vec![("gateway", g.name.clone())], g)).collect();
+        let gateways: Vec<_> = gateways.map(|g| (vec![pair("gateway", &g.name)], g)).collect();
         for metric in GATEWAY {
             write(&mut encoder, metric, &gateways)?;
         }
-        let peers: Vec<_> = s.peers.iter().map(|p| (vec![("peer", p.name.clone())], p)).collect();
+        let peers: Vec<_> = s.peers.iter().map(|p| (vec![pair("peer", &p.name)], p)).collect();
         for metric in PEER {
             write(&mut encoder, metric, &peers)?;
         }
         let label = |peer: &str, path: &crate::report::Path| {
-            vec![("peer", peer.to_owned()), ("id", path.id.to_string()), ("path", path.name.clone())]
+            vec![pair("peer", peer), ("id", path.id.to_string()), pair("path", &path.name)]
         };
         let paths: Vec<_> = s
             .peers
@@ -94,7 +94,7 @@ fn write_gateway(encoder: &mut DescriptorEncoder<'_>, gateway: &GatewayStatus) -
         write(encoder, metric, &[(vec![], gateway)])?;
     }
     by_reason(encoder, BUNCH_BYPASSED, &gateway.bypassed)?;
-    let label = |name: &str| vec![("contributor", name.to_owned())];
+    let label = |name: &str| vec![pair("contributor", name)];
     let all: Vec<_> = gateway.contributors.iter().map(|c| (label(&c.name), c)).collect();
     CONTRIBUTOR.iter().try_for_each(|metric| write(encoder, metric, &all))
 }
@@ -115,9 +115,7 @@ impl Collector for Scrape<RoamStatus> {
             write(&mut encoder, metric, &[(vec![], &self.0)])?;
         }
         let all = self.0.access_points.iter().filter(|a| a.state != "left");
-        let label = |interface: &str, bssid: &str| {
-            vec![("interface", interface.to_owned()), ("bssid", bssid.to_owned())]
-        };
+        let label = |interface: &str, bssid: &str| vec![pair("interface", interface), pair("bssid", bssid)];
         let all: Vec<_> = all.map(|a| (label(&a.interface, &a.bssid), a)).collect();
         ACCESS_POINT.iter().try_for_each(|metric| write(&mut encoder, metric, &all))
     }
@@ -129,8 +127,13 @@ fn by_reason(
     metrics: &[Metric<u64>],
     counts: &BTreeMap<String, u64>,
 ) -> Result<(), fmt::Error> {
-    let all: Vec<_> = counts.iter().map(|(why, n)| (vec![("reason", why.clone())], n)).collect();
+    let all: Vec<_> = counts.iter().map(|(why, n)| (vec![pair("reason", why)], n)).collect();
     metrics.iter().try_for_each(|metric| write(encoder, metric, &all))
+}
+
+/// A label. The library writes values as they are, and an interface may be called `a"b`.
+fn pair(label: &'static str, value: &str) -> (&'static str, String) {
+    (label, value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 fn write<T>(
@@ -178,6 +181,16 @@ mod tests {
             assert!(text.lines().any(|l| l.starts_with(line)), "{line}\n{text}");
         }
         assert!(!text.contains("ropewalk_path_rtt_seconds{"), "what is not known is not said");
+    }
+
+    #[test]
+    fn an_interface_with_an_odd_name_is_one_label() {
+        let path = Path { name: r#"wan"0\"#.into(), ..Path::default() };
+        let peer = Peer { name: "alice".into(), paths: vec![path], ..Peer::default() };
+        let status = Box::new(Snapshot { peers: vec![peer], ..Snapshot::default() });
+        let text = text(Response::Status { status }).unwrap();
+        let line = r#"ropewalk_path_sent_bytes_total{peer="alice",id="0",path="wan\"0\\"} "#;
+        assert!(text.lines().any(|l| l.starts_with(line)), "{text}");
     }
 
     /// Series that a scrape of this program can have.

@@ -55,7 +55,7 @@ impl Redirect {
 /// Nobody answers for a gateway but itself, and its own web server sends browsers to itself.
 fn redirected(interface: &str, machine: IpAddr, names: &[String]) -> Option<String> {
     let stream = connect_by(interface, SocketAddr::new(machine, 80), PATIENCE).ok()?;
-    let target = Target { host: machine.to_string(), port: 80, path: "/".into() };
+    let target = Target { host: literal(machine), port: 80, path: "/".into() };
     send(&stream, &target).ok()?;
     let mut head = Vec::new();
     let mut answer = ReadUntil::new(&stream, PATIENCE).take(HEAD);
@@ -75,14 +75,43 @@ fn elsewhere(head: &[u8], machine: IpAddr, names: &[String]) -> Option<String> {
         .filter_map(|l| l.split_once(':'))
         .find(|(name, _)| name.eq_ignore_ascii_case("location"))
         .map(|(_, value)| value.trim().chars().filter(char::is_ascii_graphic).take(200).collect::<String>());
-    let is_own = |to: &str| to.contains(&machine.to_string()) || names.iter().any(|name| to.contains(name));
-    let is_other = |to: &String| to.contains("://") && !is_own(to);
+    // Most portals name the page that was asked for somewhere in the address of their own.
+    let is_own = |host: &str| is_of(host, &literal(machine)) || names.iter().any(|name| is_of(host, name));
+    let is_other = |to: &String| host_of(to).is_some_and(|host| !is_own(host));
     match code {
         // RFC 6585, section 6: network authentication required.
-        511 => Some(location.unwrap_or_else(|| format!("http://{machine}/"))),
+        511 => Some(location.unwrap_or_else(|| format!("http://{}/", literal(machine)))),
         300..=399 => location.filter(is_other),
         _ => None,
     }
+}
+
+/// An address as a URL has it.
+fn literal(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+/// The host that a URL names, an IPv6 address with its brackets.
+fn host_of(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    // Otherwise it is a path, with an address somewhere in it.
+    scheme.bytes().all(|b| b.is_ascii_alphanumeric()).then_some(())?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => host,
+        _ => host,
+    };
+    (!host.is_empty()).then_some(host)
+}
+
+/// A host has this name, or one below it.
+fn is_of(host: &str, name: &str) -> bool {
+    let (host, name) = (host.to_ascii_lowercase(), name.to_ascii_lowercase());
+    host.strip_suffix(&name).is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }
 
 /// A probe that is under way.
@@ -213,11 +242,27 @@ mod tests {
         let portal =
             "HTTP/1.1 302 Found\r\nServer: x\r\nLOCATION: http://login.example/?u=1\r\n\r\nLocation: no";
         assert_eq!(found(portal).as_deref(), Some("http://login.example/?u=1"));
-        assert!(found("HTTP/1.1 511 Network Authentication Required\r\n\r\n").is_some());
+        for page in [
+            "https://login.example/?redirect=http://192.0.2.1/",
+            "http://10.0.0.1:3990/prelogin?userurl=gw.example.org",
+            "http://192.0.2.10/login",
+            "http://[fd00::1]:8080/",
+            "http://gw.example.org@login.example/",
+            "http://notgw.example.org/",
+        ] {
+            let head = format!("HTTP/1.1 302 Found\r\nLocation: {page}\r\n\r\n");
+            assert_eq!(found(&head).as_deref(), Some(page));
+        }
+        let required = "HTTP/1.1 511 Network Authentication Required\r\n\r\n";
+        assert_eq!(found(required).as_deref(), Some("http://192.0.2.1/"));
+        let six = elsewhere(required.as_bytes(), "2001:db8::1".parse().unwrap(), &[]);
+        assert_eq!(six.as_deref(), Some("http://[2001:db8::1]/"));
         for other in [
             "HTTP/1.1 301 x\r\nLocation: https://192.0.2.1/\r\n\r\n",
-            "HTTP/1.1 301 x\r\nLocation: https://gw.example.org/\r\n\r\n",
+            "HTTP/1.1 301 x\r\nLocation: https://GW.example.org:8443/\r\n\r\n",
+            "HTTP/1.1 301 x\r\nLocation: https://www.gw.example.org/\r\n\r\n",
             "HTTP/1.1 301 x\r\nLocation: /login\r\n\r\n",
+            "HTTP/1.1 301 x\r\nLocation: /login?next=http://login.example/\r\n\r\n",
             "HTTP/1.1 200 OK\r\nLocation: http://login.example/\r\n\r\n",
             "SSH-2.0-x\r\n",
             "HTTP/1.1",

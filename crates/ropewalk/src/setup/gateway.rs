@@ -169,7 +169,8 @@ fn ask_endpoint(given: Option<&str>, port: u16, dialogue: &Dialogue) -> anyhow::
 
 /// `HOST`, `HOST:PORT`, an IPv6 address with or without brackets.
 fn endpoint(text: &str, port: u16) -> Result<Endpoint, String> {
-    if let Ok(ip) = text.parse() {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    if let Ok(ip) = bare.parse() {
         return Ok(Endpoint { host: Host::Address(ip), port });
     }
     let whole = if text.contains(':') { text.to_owned() } else { format!("{text}:{port}") };
@@ -321,6 +322,7 @@ mod tests {
             ("gw.example.org", "gw.example.org:4500"),
             ("gw.example.org:53", "gw.example.org:53"),
             ("2001:db8::1", "[2001:db8::1]:4500"),
+            ("[2001:db8::1]", "[2001:db8::1]:4500"),
             ("[2001:db8::1]:53", "[2001:db8::1]:53"),
         ] {
             assert_eq!(endpoint(text, 4500).unwrap().to_string(), whole);

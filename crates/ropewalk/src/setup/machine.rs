@@ -69,17 +69,8 @@ pub(super) fn networks() -> anyhow::Result<Vec<IpNet>> {
     let own =
         |l: &Link| l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok()).collect::<Vec<_>>();
     let mut all: Vec<IpNet> = links.iter().flat_map(own).collect();
-    let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
-    all.extend(routes.lines().filter_map(read_route).filter(|n| n.prefix_len() > 0).map(IpNet::V4));
+    all.extend(links::routes()?.into_iter().map(|route| route.network).filter(|n| n.prefix_len() > 0));
     Ok(all)
-}
-
-/// A line of /proc/net/route: addresses are numbers in the machine's own order of bytes.
-fn read_route(line: &str) -> Option<Ipv4Net> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let number =
-        |at: usize| u32::from_str_radix(fields.get(at)?, 16).ok().map(|n| Ipv4Addr::from(n.to_ne_bytes()));
-    Ipv4Net::with_netmask(number(1)?, number(7)?).ok()
 }
 
 /// A network for clients that collides with none of `taken`; its first address is the gateway's.
@@ -222,15 +213,6 @@ mod tests {
         assert_eq!(inner_network(&nets(&["10.77.0.5/24", "10.77.1.128/25"])).to_string(), "10.77.2.1/24");
         assert_eq!(inner_network(&nets(&["10.0.0.0/8"])).to_string(), "172.27.0.1/24");
         assert!(collision(&nets(&["10.77.0.1/16"])[0], &nets(&["10.77.9.0/24"])).is_some());
-    }
-
-    #[test]
-    fn routes_of_the_kernel_are_networks() {
-        let line = "eth0\t000A4D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0";
-        if cfg!(target_endian = "little") {
-            assert_eq!(read_route(line).unwrap().to_string(), "10.77.10.0/24");
-        }
-        assert_eq!(read_route("Iface Destination Gateway Flags RefCnt Use Metric Mask MTU"), None);
     }
 
     #[test]

@@ -29,6 +29,8 @@ const UNWATCHED: Duration = Duration::from_secs(1);
 /// A gateway with thousands of clients takes its time for an answer: it is not asked for more than
 /// this share of it.
 const SHARE: u32 = 10;
+/// One daemon's start, as its numbers give it, differs by no more than this, seconds.
+const ROUNDED: f64 = 0.01;
 
 /// What goes to each page: events as they are written to it.
 #[derive(Clone, Debug, Default)]
@@ -122,6 +124,13 @@ enum Kind {
     Bunch,
 }
 
+/// How long a daemon has been running, seconds, and since when on its clock, where it tells its clock.
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    uptime_s: f64,
+    since: Option<f64>,
+}
+
 /// Who looks.
 pub(super) struct Feed {
     shared: Arc<Shared>,
@@ -129,9 +138,11 @@ pub(super) struct Feed {
     looks: Looks,
     /// The daemon answers no more.
     gone: bool,
-    /// What the daemon is.
+    /// What the daemon is, and whether that is known.
     kind: Kind,
-    uptime: f64,
+    known: bool,
+    /// The one that answered last, which may not be the one that answers now.
+    ran: Option<Ran>,
     states: States,
     /// The second that was published and put into the rings last.
     second: u64,
@@ -141,9 +152,9 @@ impl Feed {
     /// Opens the conversation; fails where no daemon runs.
     pub(super) fn open(shared: Arc<Shared>) -> anyhow::Result<Feed> {
         let line = Some(Line::open(&shared.dir)?);
-        let (looks, states) = (Looks::default(), Vec::new());
+        let (looks, states, kind) = (Looks::default(), Vec::new(), Kind::Bond);
         let mut feed =
-            Feed { shared, line, looks, gone: false, kind: Kind::Bond, uptime: 0.0, states, second: 0 };
+            Feed { shared, line, looks, gone: false, kind, known: false, ran: None, states, second: 0 };
         let view = feed.look()?;
         feed.take(view);
         Ok(feed)
@@ -173,7 +184,7 @@ impl Feed {
             Kind::Bond => {}
             Kind::Roam => {
                 let (status, at) = (roam(line)?, wall());
-                self.has_run(status.uptime_s, at);
+                self.has_run(status.uptime_s, None, at);
                 let events = self.shared.walk().events(&status, at);
                 self.shared.timeline().tell(events);
                 return Ok(View::of_roam(status, at));
@@ -182,7 +193,7 @@ impl Feed {
                 let (status, at) = (bunch(line)?, wall());
                 let (BunchStatus::Gateway(GatewayStatus { uptime_s, .. })
                 | BunchStatus::Ap(ApStatus { uptime_s, .. })) = &status;
-                self.has_run(*uptime_s, at);
+                self.has_run(*uptime_s, None, at);
                 let mut members = self.shared.members();
                 self.shared.timeline().tell(members.events(&status, at));
                 return Ok(View::of_bunch(members.view(status), at));
@@ -190,14 +201,14 @@ impl Feed {
         }
         let now = match snapshot(line) {
             // Whoever is no bond refuses to be asked for one.
-            Err(error) if self.uptime == 0.0 && kind_of(&error) == Code::Usage => {
+            Err(error) if !self.known && kind_of(&error) == Code::Usage => {
                 self.kind = other(line)?;
                 return self.look();
             }
             other => other?,
         };
         let at = wall();
-        self.has_run(now.uptime_s, at);
+        self.has_run(now.uptime_s, Some(now.clock_ns), at);
         let line = self.line.as_mut().context("the conversation is over")?;
         let mut timeline = self.shared.timeline();
         let many = now.role == "gateway" || now.role == "ap";
@@ -217,24 +228,27 @@ impl Feed {
         Ok(self.looks.view(&now, at))
     }
 
-    /// Takes how long the daemon has been running: less than before, and it is another one.
-    fn has_run(&mut self, uptime_s: f64, at: f64) {
-        if uptime_s < self.uptime {
-            self.forget(at, "the daemon started again");
+    /// Takes how long the daemon has been running, and its clock: it may be another one than before.
+    fn has_run(&mut self, uptime_s: f64, clock_ns: Option<u64>, at: f64) {
+        let ran = Ran { uptime_s, since: clock_ns.map(|ns| ns as f64 / 1e9 - uptime_s) };
+        if self.ran.is_some_and(|before| ran.is_another(before)) {
+            self.shared.timeline().daemon_ended(at, "the daemon started again");
+            self.forget_states();
         }
-        self.uptime = uptime_s.max(f64::MIN_POSITIVE);
+        (self.known, self.ran) = (true, Some(ran));
     }
 
-    /// The daemon is gone, or another one runs.
-    fn forget(&self, at: f64, why: &str) {
-        self.shared.timeline().daemon_ended(at, why);
+    /// What is known by comparing is not compared over a silence.
+    fn forget_states(&self) {
         self.shared.walk().daemon_ended();
         self.shared.members().daemon_ended();
     }
 
     /// Publishes a view if a second has passed or a state has changed.
     fn take(&mut self, view: View) {
-        self.gone = false;
+        if std::mem::take(&mut self.gone) {
+            self.shared.timeline().daemon_answers();
+        }
         let (second, states) = (view.at as u64, view.states());
         if second != self.second {
             self.remember(&view, second as u32);
@@ -251,11 +265,12 @@ impl Feed {
     }
 
     fn lose(&mut self, error: &anyhow::Error) {
-        (self.line, self.kind) = (None, Kind::Bond);
+        (self.line, self.kind, self.known) = (None, Kind::Bond, false);
         let at = wall();
-        if !self.gone {
-            (self.gone, self.uptime) = (true, 0.0);
-            self.forget(at, "the daemon does not answer");
+        // It may be the same one that answers next: what it has told is kept.
+        if !std::mem::replace(&mut self.gone, true) {
+            self.shared.timeline().daemon_silent(at, "the daemon does not answer");
+            self.forget_states();
         }
         #[derive(Serialize)]
         struct Gone {
@@ -314,6 +329,14 @@ fn pause(took: Duration, answered: bool, watched: bool) -> Duration {
     pause.max(took * SHARE).saturating_sub(took)
 }
 
+impl Ran {
+    /// This is not the daemon that answered `before`, though it may be older than that one was.
+    fn is_another(self, before: Ran) -> bool {
+        let started = self.since.zip(before.since);
+        self.uptime_s < before.uptime_s || started.is_some_and(|(now, then)| (now - then).abs() > ROUNDED)
+    }
+}
+
 /// What a daemon is that is no bond.
 fn other(line: &mut Line) -> anyhow::Result<Kind> {
     match roam(line) {
@@ -356,6 +379,51 @@ pub(super) fn wall() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::server::{ControlHandler, Server};
+    use crate::report::Snapshot;
+    use crate::report::history::{History, What};
+    use crate::state::tests::Scratch;
+    use ropewalk_time::Time;
+
+    /// A client that is connected: for how long it has been running, and its clock, seconds.
+    struct Runs(Arc<Mutex<(f64, u64)>>);
+
+    impl ControlHandler for Runs {
+        fn answer(&self, request: Request, _: u32) -> Response {
+            let mut history = History::default();
+            history.note(Time::ZERO, What::Connected {});
+            match request {
+                Request::History { since } => history.since(since, Time::ZERO),
+                _ => {
+                    let (uptime_s, clock_s) = *lock(&self.0);
+                    let (role, clock_ns) = ("client".into(), clock_s * 1_000_000_000);
+                    let status = Snapshot { role, uptime_s, clock_ns, ..Snapshot::default() };
+                    Response::Status { status: Box::new(status) }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_daemon_told_before_a_silence_is_not_told_again() {
+        let (scratch, runs) = (Scratch::new(), Arc::new(Mutex::new((100.0, 1000))));
+        let _server = Server::start(&scratch.0, Runs(Arc::clone(&runs))).unwrap();
+        let mut feed = Feed::open(Shared::new(scratch.0.clone())).unwrap();
+        let mut texts = |uptime_s: f64, clock_s: u64| {
+            feed.lose(&anyhow::anyhow!("as the test has it"));
+            *lock(&runs) = (uptime_s, clock_s);
+            let view = feed.look().unwrap();
+            feed.take(view);
+            let timeline = feed.shared.timeline();
+            let mut texts: Vec<String> = timeline.entries().iter().map(|e| e.text.clone()).collect();
+            texts.sort();
+            texts
+        };
+        let (silent, again) = ("the daemon does not answer", "the daemon started again");
+        assert_eq!(texts(160.0, 1060), ["connected", silent]);
+        // Another one, which is older than that one was; its events have the same numbers.
+        assert_eq!(texts(200.0, 1300), ["connected", "connected", silent, silent, again]);
+    }
 
     #[test]
     fn a_failed_look_is_soon_followed_by_another() {

@@ -86,12 +86,26 @@ impl Timeline {
         self.seen
     }
 
-    /// The daemon runs no more, or another one does.
+    /// The daemon does not answer: what lasts is not known.
+    pub(super) fn daemon_silent(&mut self, at: f64, text: &str) {
+        self.entries.iter_mut().for_each(|e| e.lasts = false);
+        self.add(at, "plain", text.into());
+    }
+
+    /// It answers again: what lasted does still, until it says otherwise.
+    pub(super) fn daemon_answers(&mut self) {
+        let dead: HashSet<u64> = self.outages.values().filter_map(|outage| outage.entry).collect();
+        for entry in self.entries.iter_mut().filter(|e| !e.lasts && dead.contains(&e.id)) {
+            entry.lasts = true;
+            self.version += 1;
+        }
+    }
+
+    /// Another daemon runs: nothing of the one before is known of it.
     pub(super) fn daemon_ended(&mut self, at: f64, text: &str) {
         self.outages.clear();
         (self.seen, self.uplinks) = (0, None);
-        self.entries.iter_mut().for_each(|e| e.lasts = false);
-        self.add(at, "plain", text.into());
+        self.daemon_silent(at, text);
     }
 
     /// Takes the daemon's events; `wall` gives their times.
@@ -427,6 +441,20 @@ mod tests {
         timeline.take(&[Happened { seq: 2, at_ns: 0, what: of_client(5, "down") }], true, |_| 4.0);
         timeline.end_gone(&snapshot("bob", 5), 5.0);
         assert!(timeline.outages.is_empty(), "another client has that address now");
+    }
+
+    #[test]
+    fn an_outage_goes_on_while_the_daemon_does_not_answer() {
+        let (mut timeline, wall) = (Timeline::default(), |ns: u64| ns as f64 / 1e9);
+        timeline.take(&[state(10, "wan2", "down")], false, wall);
+        timeline.daemon_silent(2.0, "the daemon does not answer");
+        assert_eq!((lasting(&timeline), timeline.seen()), (0, 10));
+        timeline.daemon_answers();
+        assert_eq!(lasting(&timeline), 1);
+        timeline.take(&[state(50, "wan2", "active")], false, wall);
+        assert_eq!(texts(&timeline), ["the daemon does not answer", "wan2 was dead for 4.0 s"]);
+        timeline.daemon_ended(6.0, "the daemon started again");
+        assert_eq!((lasting(&timeline), timeline.seen()), (0, 0));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::setup::{self, Protocol, find_ways, grant, leave_by};
 use ropewalk_net::{links, nat};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -547,11 +548,24 @@ pub(crate) fn listening() -> BTreeSet<(Protocol, u16)> {
 fn port(line: &str) -> Option<u16> {
     let mut words = line.split_whitespace().skip(1);
     let (own, other, state) = (words.next()?, words.next()?, words.next()?);
-    let (address, port) = own.rsplit_once(':')?;
-    let loopback = address.len() == 8 && address.ends_with("7F");
+    let (host, port) = own.rsplit_once(':')?;
+    let loopback = address(host).is_some_and(|at| at.to_canonical().is_loopback());
     // LISTEN of TCP; UDP without a connection has the number of CLOSE.
     let waits = matches!(state, "0A" | "07") && other.ends_with(":0000");
     (waits && !loopback).then(|| u16::from_str_radix(port, 16).ok()).flatten()
+}
+
+/// An address as the kernel prints it: by words of 32 bits, each as a number of this machine.
+fn address(hex: &str) -> Option<IpAddr> {
+    let word = |at: usize| Some(u32::from_str_radix(hex.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+    match hex.len() {
+        8 => word(0).map(IpAddr::from),
+        32 => {
+            let octets = [word(0)?, word(8)?, word(16)?, word(24)?].concat();
+            <[u8; 16]>::try_from(octets).ok().map(IpAddr::from)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -565,6 +579,11 @@ mod tests {
         assert_eq!(port(&line("00000000:1F90", "00000000:0000", "0A")), Some(8080));
         assert_eq!(port(&line("00000000:1194", "00000000:0000", "07")), Some(4500));
         assert_eq!(port(&line("0100007F:1F90", "00000000:0000", "0A")), None, "loopback");
+        let to_any = |own: &str| port(&line(own, "00000000000000000000000000000000:0000", "0A"));
+        assert_eq!(to_any("00000000000000000000000000000000:1F90"), Some(8080));
+        assert_eq!(to_any("B80D0120000000000000000001000000:1F90"), Some(8080));
+        assert_eq!(to_any("00000000000000000000000001000000:1F90"), None, "::1");
+        assert_eq!(to_any("0000000000000000FFFF00000100007F:1F90"), None, "::ffff:127.0.0.1");
         assert_eq!(port(&line("0202000A:1F90", "0302000A:0050", "01")), None, "a connection");
         assert_eq!(port("sl local_address"), None);
     }

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ropewalk_scenario::Document;
+use ropewalk_scenario::sweep::label_of;
+
 /// A directory that goes away.
 struct Scratch(PathBuf);
 
@@ -369,8 +372,8 @@ fn every_example_holds_its_expectations() {
     let scratch = Scratch::new("examples");
     let mut all: Vec<PathBuf> = fs::read_dir(&scenarios).unwrap().map(|e| e.unwrap().path()).collect();
     all.retain(|path| path.extension().is_some_and(|e| e == "toml"));
-    // Of those below, which are papers' and models', whatever expects something; with one seed, as
-    // they are long, but for what is judged over seeds.
+    // Of those below, which are papers' and models', whatever expects something, where it does; with
+    // one seed, as they are long, but for what is judged over seeds.
     let mut below = Vec::new();
     expecting(&scenarios, &mut below);
     below.retain(|path| !all.contains(path));
@@ -385,7 +388,9 @@ fn every_example_holds_its_expectations() {
     let sweep = |file: &PathBuf| {
         let path = file.display().to_string();
         let directory = scratch.path(&path.replace('/', "-"));
+        let only = if examples.contains(file) { Vec::new() } else { judged(file) };
         let mut sweep = vec!["sweep", &path, "--out", &directory];
+        sweep.extend(only.iter().flat_map(|setting| ["--set", setting.as_str()]));
         if !examples.contains(file) && !fs::read_to_string(file).unwrap().contains("\nover = ") {
             sweep.extend(["--set", "sweep.seeds=1"]);
         }
@@ -403,6 +408,27 @@ fn every_example_holds_its_expectations() {
             });
         }
     });
+}
+
+/// What to set so that a sweep has of each axis only the cases that its expectations name. The others
+/// are its paper's: nothing is judged there.
+fn judged(file: &Path) -> Vec<String> {
+    let scenario = Document::read(file).and_then(|d| d.scenario()).unwrap_or_else(|e| panic!("{e}"));
+    let mut settings = Vec::new();
+    for axis in scenario.sweep.axis.iter().filter(|axis| !axis.cases.is_empty()) {
+        let name = axis.label();
+        let named = scenario.expect.iter().map(|expect| expect.when.get(&name).map(label_of));
+        // An expectation that names none is about them all.
+        let Some(named) = named.collect::<Option<BTreeSet<String>>>() else { continue };
+        let cases = axis.cases.iter().filter(|(label, _)| named.contains(*label));
+        let cases = cases.map(|(label, case)| {
+            let keys: Vec<String> = case.iter().map(|(key, value)| format!("{key:?} = {value}")).collect();
+            format!("{label:?} = {{ {} }}", keys.join(", "))
+        });
+        let cases: Vec<String> = cases.collect();
+        settings.push(format!("sweep.axis.{name}.cases={{ {} }}", cases.join(", ")));
+    }
+    settings
 }
 
 /// Scenario files below a directory that expect something.

@@ -21,17 +21,22 @@ fn back_after(away_ms: usize, seed: u64) -> Option<usize> {
          [[event]]\nat = \"{down}ms\"\nwhat = \"link-down\"\nlink = \"a\"\n\
          [[event]]\nat = \"{BACK_MS}ms\"\nwhat = \"link-up\"\nlink = \"a\"\n"
     ));
-    let received: Vec<u64> = (0..28_000 / BIN_MS)
-        .map(|_| {
-            simulation.advance_by(Duration::from_millis(BIN_MS as u64));
-            simulation.built().world.flows[0].counts.received_bytes
-        })
-        .collect();
-    let mbps = |from: usize, to: usize| {
-        (received[to] - received[from]) as f64 * 8e-3 / ((to - from) * BIN_MS) as f64
-    };
     let back = BACK_MS / BIN_MS - 1;
-    (back..back + 77).find(|k| mbps(*k, k + 3) >= BACK_MBPS).map(|k| (k - back) * BIN_MS)
+    let mut received: Vec<u64> = Vec::new();
+    for bin in 0..28_000 / BIN_MS {
+        simulation.advance_by(Duration::from_millis(BIN_MS as u64));
+        received.push(simulation.built().world.flows[0].counts.received_bytes);
+        // What comes later says no more.
+        if bin >= back + 3 && mbps(&received[bin - 3..=bin]) >= BACK_MBPS {
+            return Some((bin - 3 - back) * BIN_MS);
+        }
+    }
+    None
+}
+
+/// The mean between the first and the last of these, a bin apart from each other.
+fn mbps(received: &[u64]) -> f64 {
+    (received[received.len() - 1] - received[0]) as f64 * 8e-3 / ((received.len() - 1) * BIN_MS) as f64
 }
 
 #[test]

@@ -5,6 +5,7 @@ use ropewalk_scenario::Document;
 use ropewalk_scenario::report::{FlowRow, Report};
 use ropewalk_sim::Simulation;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// A simulation of the scenario in `text`, which has to be right.
 pub(crate) fn simulation(text: &str) -> Simulation {
@@ -20,17 +21,29 @@ pub(crate) fn run(text: &str) -> Report {
     simulation.report()
 }
 
-/// What comes of each, in their order. All run at once, so that no processor is idle while another
-/// has several to do.
+/// What comes of each, in their order. As many run at once as there are processors: more would share
+/// the caches, and none is idle while another has several to do.
 pub(crate) fn each<T: Send, R: Send>(
     of: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let begun: Vec<_> = of.into_iter().map(|one| scope.spawn(move || work(one))).collect();
-        begun.into_iter().map(|one| one.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
-    })
+    let waiting = Mutex::new(of.into_iter().enumerate().collect::<Vec<_>>().into_iter());
+    let next = || waiting.lock().unwrap().next();
+    let worker = || {
+        let mut done = Vec::new();
+        while let Some((at, one)) = next() {
+            done.push((at, work(one)));
+        }
+        done
+    };
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(worker)).collect();
+        let ends = workers.into_iter().map(|worker| worker.join());
+        ends.flat_map(|end| end.unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The row of a flow.

@@ -6,7 +6,7 @@
 
 pub(crate) mod message;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NetlinkPayload};
 use netlink_packet_generic::GenlMessage;
@@ -19,6 +19,9 @@ use message::{Command, StationInfo};
 
 /// Between two readings at least: the kernel's answer costs tens of microseconds.
 const FASTEST: Duration = Duration::from_millis(2);
+/// For how long a channel is told as it was: people look at it and no engine does, and it costs two
+/// answers more.
+const CHANNEL_HOLDS: Duration = Duration::from_millis(100);
 
 /// A station's counters, made wide.
 #[derive(Debug, Default)]
@@ -43,6 +46,8 @@ pub(crate) struct Nl80211 {
     /// The stations that are there; the kernel forgets who leaves, and so do we.
     stations: Vec<Counted>,
     totals: Totals,
+    /// The channel, and when it was asked for.
+    channel: Option<(Channel, Instant)>,
 }
 
 impl Nl80211 {
@@ -56,6 +61,7 @@ impl Nl80211 {
             every: every.max(FASTEST),
             stations: Vec::new(),
             totals: Totals::default(),
+            channel: None,
         };
         if source.ask(message::GET_INTERFACE, NLM_F_ACK).is_err() {
             let sentence = format!("{interface} is not a Wi-Fi interface");
@@ -88,6 +94,11 @@ impl Nl80211 {
 
     /// The channel; each part as far as the driver tells it.
     fn channel(&mut self) -> Channel {
+        if let Some((channel, asked)) = self.channel
+            && asked.elapsed() < CHANNEL_HOLDS
+        {
+            return channel;
+        }
         let interface = self.ask(message::GET_INTERFACE, NLM_F_ACK).unwrap_or_default();
         let mut channel = interface.first().map(Command::channel).unwrap_or_default();
         let surveys = self.ask(message::GET_SURVEY, NLM_F_DUMP).unwrap_or_default();
@@ -95,6 +106,7 @@ impl Nl80211 {
             channel.frequency_mhz = frequency_mhz;
             channel.load = load;
         }
+        self.channel = Some((channel, Instant::now()));
         channel
     }
 }

@@ -146,7 +146,7 @@ async fn ask_for(shared: &Arc<Shared>, ledger: &mut Ledger, claim: &Claim) -> bo
             }
             Err(ClaimError::Refused(refusal)) => {
                 tracing::info!(client = %claim.device, ?refusal, "a device was refused");
-                state.refuse(claim.device, refusal, claim.is_known);
+                state.refuse(claim, refusal);
                 state.claims.done(claim);
                 Effect::None
             }

@@ -258,7 +258,7 @@ impl Member {
         if state.draining || state.ousted {
             return false;
         }
-        if state.refusal(device).is_some()
+        if state.refusal(device, hello.0).is_some()
             || state.copy.decide(&self.shared.pool, device, hello) != Decision::Ask
         {
             return true;
@@ -282,7 +282,7 @@ impl Member {
             Decision::Known { ipv4, ipv6, .. } => Ok((ipv4, ipv6)),
             Decision::Refused(refusal) => Err(refusal),
             // Once told, it may ask anew: another invite may have been made meanwhile.
-            Decision::Ask => Err(state.take_refusal(device).unwrap_or(Refusal::Busy)),
+            Decision::Ask => Err(state.take_refusal(device, hello.0).unwrap_or(Refusal::Busy)),
         }
     }
 

@@ -37,7 +37,8 @@ pub(super) struct State {
     pub has_key: bool,
     pub served: Served,
     pub claims: Claims,
-    refused: BTreeMap<PublicKey, (Refusal, Instant)>,
+    /// Who was refused by which invite.
+    refused: BTreeMap<PublicKey, (InviteId, Refusal, Instant)>,
     /// Used since it was last written.
     pub used: BTreeMap<String, Usage>,
     /// Used in all at this gateway, as the store has it or is to have it.
@@ -159,25 +160,26 @@ impl State {
     }
 
     /// What the store said of a device a moment ago.
-    pub(super) fn refusal(&self, device: &PublicKey) -> Option<Refusal> {
-        self.refused.get(device).filter(|(_, at)| at.elapsed() < REMEMBERED).map(|(refusal, _)| *refusal)
+    pub(super) fn refusal(&self, device: &PublicKey, invite: InviteId) -> Option<Refusal> {
+        let (by, refusal, at) = self.refused.get(device)?;
+        (*by == invite && at.elapsed() < REMEMBERED).then_some(*refusal)
     }
 
     /// The same, for the last time.
-    pub(super) fn take_refusal(&mut self, device: &PublicKey) -> Option<Refusal> {
-        let refusal = self.refusal(device);
+    pub(super) fn take_refusal(&mut self, device: &PublicKey, invite: InviteId) -> Option<Refusal> {
+        let refusal = self.refusal(device, invite);
         self.refused.remove(device);
         refusal
     }
 
     /// Outsiders, who may be many, leave room for those who show something that is known.
-    pub(super) fn refuse(&mut self, device: PublicKey, refusal: Refusal, is_known: bool) {
-        let room = if is_known { REFUSALS } else { REFUSALS / 2 };
+    pub(super) fn refuse(&mut self, claim: &Claim, refusal: Refusal) {
+        let room = if claim.is_known { REFUSALS } else { REFUSALS / 2 };
         if self.refused.len() >= room {
-            self.refused.retain(|_, (_, at)| at.elapsed() < REMEMBERED);
+            self.refused.retain(|_, (.., at)| at.elapsed() < REMEMBERED);
         }
         if self.refused.len() < room {
-            self.refused.insert(device, (refusal, Instant::now()));
+            self.refused.insert(claim.device, (claim.invite, refusal, Instant::now()));
         }
     }
 }
@@ -196,18 +198,26 @@ mod tests {
             bytes[..4].copy_from_slice(&n.to_be_bytes());
             PublicKey(bytes)
         };
+        let invite = |n: u32| InviteId(key(n).0[..16].try_into().unwrap());
+        let claim = |n: u32, is_known| Claim {
+            device: key(n),
+            invite: invite(n),
+            secret: InviteSecret([0; 16]),
+            is_known,
+        };
         for n in 0..2000 {
-            let invite = InviteId(key(n).0[..16].try_into().unwrap());
-            state.ask(&key(n), (invite, &InviteSecret([0; 16])));
-            state.refuse(key(n), Refusal::UnknownInvite, false);
+            state.ask(&key(n), (invite(n), &InviteSecret([0; 16])));
+            state.refuse(&claim(n, false), Refusal::UnknownInvite);
         }
         assert_eq!((state.claims.len(), state.refused.len()), (256, REFUSALS / 2));
-        state.refuse(key(3000), Refusal::TokenInUse, true);
-        assert_eq!(state.refusal(&key(3000)), Some(Refusal::TokenInUse), "a flood hides no answer");
-        (4000..6000).for_each(|n| state.refuse(key(n), Refusal::TokenInUse, true));
+        state.refuse(&claim(3000, true), Refusal::TokenInUse);
+        let told = state.refusal(&key(3000), invite(3000));
+        assert_eq!(told, Some(Refusal::TokenInUse), "a flood hides no answer");
+        (4000..6000).for_each(|n| state.refuse(&claim(n, true), Refusal::TokenInUse));
         assert_eq!(state.refused.len(), REFUSALS);
-        assert_eq!(state.take_refusal(&key(5)), Some(Refusal::UnknownInvite));
-        assert_eq!(state.refusal(&key(5)), None, "told once");
+        assert_eq!(state.refusal(&key(5), invite(6)), None, "what another invite was told");
+        assert_eq!(state.take_refusal(&key(5), invite(5)), Some(Refusal::UnknownInvite));
+        assert_eq!(state.refusal(&key(5), invite(5)), None, "told once");
     }
 
     #[test]

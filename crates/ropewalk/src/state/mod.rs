@@ -28,15 +28,15 @@ pub(crate) use ropewalk_fleet::pool;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;
+use ropewalk_net::peer;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -155,9 +155,12 @@ impl StateDir {
         }
     }
 
-    /// A daemon listens at the directory's socket.
+    /// A daemon listens at the directory's socket, also one that takes nobody in.
     fn has_daemon(&self) -> bool {
-        UnixStream::connect(self.socket()).is_ok()
+        match peer::connect(&self.socket(), PATIENCE / 100) {
+            Ok(_) => true,
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        }
     }
 
     /// Takes the directory if nobody has it.
@@ -396,6 +399,9 @@ pub(crate) mod tests {
         let daemon = UnixListener::bind(scratch.0.socket()).unwrap();
         let error = scratch.0.lock().unwrap_err().to_string();
         assert!(error.starts_with("another ropewalk runs with the state directory"), "{error}");
+        // The lock's own question waits there now: a daemon that hangs is one, too.
+        rustix::net::listen(&daemon, 0).unwrap();
+        scratch.0.lock().unwrap_err();
         drop((lock, daemon));
         scratch.0.lock().unwrap();
     }

@@ -18,8 +18,9 @@ use ropewalk_fleet::StoreAddress;
 use ropewalk_session::Endpoint;
 use serde::Deserialize;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One encrypted link out of every link in reach.
 #[derive(Debug, Parser)]
@@ -200,9 +201,10 @@ impl Which {
         if let Some(dir) = &self.dir {
             return Ok(dir.clone());
         }
-        let entries = std::fs::read_dir(STATES).into_iter().flatten().flatten();
-        let mut all: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.is_dir()).collect();
-        all.sort();
+        let all = directories(Path::new(STATES)).map_err(|error| {
+            let words = "run this as root (sudo), or name a state directory with --state DIR";
+            failure(Code::Rights, format!("{STATES} cannot be looked into ({error}): {words}"))
+        })?;
         match &all[..] {
             [one] => Ok(one.clone()),
             [] => Err(failure(
@@ -217,6 +219,25 @@ impl Which {
             }
         }
     }
+}
+
+/// The directories in `place`, in order; none where it is not there.
+fn directories(place: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(place) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => all.push(path),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    all.sort();
+    Ok(all)
 }
 
 /// How a log line looks.
@@ -318,6 +339,8 @@ impl std::fmt::Display for PathName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::tests::{Scratch, without_rights};
+    use std::os::unix::fs::PermissionsExt;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -436,6 +459,23 @@ mod tests {
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }
+    }
+
+    #[test]
+    fn a_place_that_may_not_be_read_is_no_empty_one() {
+        let scratch = Scratch::new();
+        let (place, one) = (scratch.0.path(), scratch.0.path().join("home"));
+        std::fs::create_dir(&one).unwrap();
+        std::fs::write(place.join("home.setup.json"), "{}").unwrap();
+        assert_eq!(directories(place).unwrap(), [one]);
+        assert!(directories(&place.join("nothing")).unwrap().is_empty());
+        // Neither where its names may be read and no more.
+        for mode in [0, 0o400] {
+            std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = without_rights(|| directories(place).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{mode:o}");
+        }
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
 
     /// What a user copies out of the guide is taken, whatever has changed since it was written.

@@ -544,7 +544,7 @@ mod tests {
     }
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
-        let address = Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true };
+        let address = Address::new(ip.parse().unwrap(), 24);
         Link { index, name: name.into(), addresses: vec![address], ..Link::default() }
     }
 

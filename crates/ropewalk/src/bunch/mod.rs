@@ -222,6 +222,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
         outbox.clone(),
         Machine::that_grants_nothing(),
     )?;
+    let (audit, _written) = Audit::start(dir)?;
     let handler = GatewayControl {
         clients: clients.clone(),
         key: public,
@@ -229,7 +230,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
         loop_: outbox,
         keeper: nothing,
         quotas: None,
-        audit: Audit::start(dir)?,
+        audit,
     };
     let _server = Server::start(dir, handler)?;
     tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");

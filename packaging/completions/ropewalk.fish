@@ -142,11 +142,12 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l socket -d 'Ser
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l no-link -d 'Print no link when the page starts, for a service whose output goes into a log'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l link -d 'Print a link to the page that runs with this state directory, and serve none'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "remove" -d 'Remove a path until the daemon starts again'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "set" -d 'Set what a path is used for; it is remembered'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "remove" -d 'Remove a path until the daemon starts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l class -d 'active: always used; backup: while no other works; metered: until its cap is used up' -r -f -a "active\t'Always'
 backup\t'While no other path works'
@@ -165,9 +166,12 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l reset-day -d 'The day of the month on which a new allowance begins' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l weight -d 'Its share under the weighted scheduler' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from reset" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a path until the daemon starts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand doctor" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand doctor" -l config -d 'Configuration file [default: /etc/ropewalk/NAME.toml for the state directory /var/lib/ropewalk/NAME]' -r -F
@@ -719,6 +723,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "remove" -d 'Remove a path until the daemon starts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "add" -d 'Forward a port of the gateway to a device'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "remove" -d 'Stop forwarding a port'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "list" -d 'List forwarded ports'

@@ -238,6 +238,14 @@ metered\:"Until its allowance is used up"))' \
 ':name -- The path; the interface is enough where only one path uses it:_default' \
 && ret=0
 ;;
+(reset)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- The path; the interface is enough where only one path uses it:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__path__subcmd__help_commands" \
@@ -259,6 +267,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1946,6 +1958,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(reset)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -3363,6 +3379,7 @@ _ropewalk__subcmd__help__subcmd__path_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
     )
     _describe -t commands 'ropewalk help path commands' commands "$@"
 }
@@ -3375,6 +3392,11 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__add_commands() {
 _ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help path reset commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__set_commands] )) ||
 _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
@@ -3888,6 +3910,7 @@ _ropewalk__subcmd__path_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path commands' commands "$@"
@@ -3903,6 +3926,7 @@ _ropewalk__subcmd__path__subcmd__help_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path help commands' commands "$@"
@@ -3922,6 +3946,11 @@ _ropewalk__subcmd__path__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path help remove commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help reset commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__set_commands] )) ||
 _ropewalk__subcmd__path__subcmd__help__subcmd__set_commands() {
     local commands; commands=()
@@ -3931,6 +3960,11 @@ _ropewalk__subcmd__path__subcmd__help__subcmd__set_commands() {
 _ropewalk__subcmd__path__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__path__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path reset commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__path__subcmd__set_commands] )) ||
 _ropewalk__subcmd__path__subcmd__set_commands() {

@@ -404,6 +404,7 @@ mod tests {
             "ropewalk path add wan0@gw:1 --state d --class backup",
             "ropewalk path remove wan0 --state d",
             "ropewalk path set wan0 --class metered --cap 10GB --reset-day 1 --weight 3 --state d",
+            "ropewalk path reset wan0@gw:1 --state d",
             "ropewalk revoke alice --state d",
             "ropewalk gateway --state d --store etcd://10.0.0.1:2379,10.0.0.2:2379/ropewalk --store-ca a --store-cert b --store-key c --name g1",
             "ropewalk invite alice --store etcd://127.0.0.1:2379/ropewalk",

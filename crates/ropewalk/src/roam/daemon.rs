@@ -86,7 +86,9 @@ pub(super) fn run(
     let receiver = Receiver::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
-    let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    let server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    // A client of another user asks for packet times; nothing is changed by this socket.
+    server.let_group_ask()?;
     if let Some(address) = metrics {
         let control = Control(Arc::clone(&shown));
         crate::metrics::serve(address, move || {

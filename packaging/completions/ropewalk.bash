@@ -5686,7 +5686,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__setup__subcmd__client)
-            opts="-y -h --name --yes --service --root --token-file --path --full-tunnel --route --kill-switch --dns --from-wg --help"
+            opts="-y -h --name --yes --service --root --token-file --path --full-tunnel --route --kill-switch --dns --dns-domain --from-wg --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5725,6 +5725,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --dns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns-domain)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

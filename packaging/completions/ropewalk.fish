@@ -96,6 +96,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l kill-switch -d 'Block all traffic outside the bond until the client is stopped; needs a full tunnel [default: no]' -r -f -a "yes\t'Do it'
 no\t'Do not'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l dns -d 'Use this name server through the bond; give it again for more [default: none]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l dns-domain -d 'Ask these name servers only about this domain, such as corp.example; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l from-wg -d 'Take routes, name servers, MTU and keepalive from this file of wg-quick' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -s y -l yes -d 'Ask nothing: take the default wherever no option answers'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -78,6 +78,7 @@ no\:"Do not"))' \
 '--kill-switch=[Block all traffic outside the bond until the client is stopped; needs a full tunnel \[default\: no\]]:ANSWER:((yes\:"Do it"
 no\:"Do not"))' \
 '*--dns=[Use this name server through the bond; give it again for more \[default\: none\]]:ADDR:_default' \
+'*--dns-domain=[Ask these name servers only about this domain, such as corp.example; give it again for more]:DOMAIN:_default' \
 '--from-wg=[Take routes, name servers, MTU and keepalive from this file of wg-quick]:FILE:_files' \
 '-y[Ask nothing\: take the default wherever no option answers]' \
 '--yes[Ask nothing\: take the default wherever no option answers]' \

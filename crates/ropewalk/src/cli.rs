@@ -395,7 +395,7 @@ mod tests {
             "ropewalk status",
             "ropewalk invite alice --qr",
             "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",
-            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --path wan0 --from-wg f",
+            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --dns-domain lan --path wan0 --from-wg f",
             "ropewalk setup undo home --all",
             "ropewalk doctor --state d --config f --json",
             "ropewalk status --state d --json",

@@ -89,7 +89,7 @@ no\:"Do not"))' \
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--root=[The directory that was given to \`setup\`]:DIR:_files' \
-'--all[Remove the state directory too if devices have been invited or connected since]' \
+'--all[Also remove files that were changed since, and the state directory if devices have been invited or connected since]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '::name -- Name of the setup:_default' \
@@ -180,7 +180,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (web)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
 '(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
 '--no-link[Print no link when the page starts, for a service whose output goes into a log]' \
@@ -1060,16 +1060,12 @@ json\:"One JSON object per line"))' \
 ;;
 (invite)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
-'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
-'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
-'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
-'--store-key=[Its key (PEM)]:FILE:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
 '--qr[Print the token as a QR code, too]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- Name for the device:_default' \
+':name -- Name for the access point:_default' \
 && ret=0
 ;;
 (ap)
@@ -1077,7 +1073,7 @@ _arguments "${_arguments_options[@]}" : \
 '()--token-file=[Read the token from this file]:FILE:_files' \
 '--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
-'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit, or a quarter of the rate if that is less (HTB); with --uplink]:MBPS:_default' \
 '--cap=[What the uplink may carry for neighbours in a month, such as 10GB; with --uplink]:AMOUNT:_default' \
 '--reset-day=[The day of the month on which a new allowance begins \[default\: 1\]]:DAY:_default' \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
@@ -1102,7 +1098,7 @@ json\:"One JSON object per line"))' \
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '--json[Print JSON\: one line, and with --watch one each second]' \
 '--watch[Repeat every second until Ctrl-C]' \
 '-h[Print help]' \
@@ -1111,7 +1107,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (top)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -1254,14 +1250,10 @@ esac
 ;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
-'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
-'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
-'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
-'--store-key=[Its key (PEM)]:FILE:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- Name of the device:_default' \
+':name -- Name of the access point:_default' \
 && ret=0
 ;;
 (help)
@@ -3497,7 +3489,7 @@ _ropewalk__subcmd__help__subcmd__setup_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
     )
     _describe -t commands 'ropewalk help setup commands' commands "$@"
 }
@@ -4127,7 +4119,7 @@ _ropewalk__subcmd__setup_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk setup commands' commands "$@"
@@ -4147,7 +4139,7 @@ _ropewalk__subcmd__setup__subcmd__help_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk setup help commands' commands "$@"

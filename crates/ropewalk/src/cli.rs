@@ -159,6 +159,14 @@ pub(crate) struct State {
     pub dir: PathBuf,
 }
 
+/// The daemon that a command is about, by the directory that it has made.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Existing {
+    /// State directory of the daemon
+    #[arg(long = "state", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
 /// Which daemon a command is about.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
@@ -392,6 +400,8 @@ mod tests {
             "ropewalk roam --radio phy0 --interface wlan0 --networks f --config g --state d --log debug",
             "ropewalk roam scan --interface wlan0 --json",
             "ropewalk roam status --state d --json",
+            "ropewalk bunch invite anna --state d --endpoint 192.0.2.1:4520 --qr",
+            "ropewalk bunch revoke anna --state d",
             "ropewalk status",
             "ropewalk invite alice --qr",
             "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",
@@ -513,6 +523,8 @@ mod tests {
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
             "ropewalk roam --interface a-name-that-is-too-long",
+            "ropewalk bunch invite anna",
+            "ropewalk bunch revoke anna --state d --store etcd://127.0.0.1:2379/ropewalk",
             "ropewalk setup client rw1_x",
             "ropewalk setup gateway --name ../x",
             "ropewalk setup client --full-tunnel yes --route 10.0.0.0/8",

@@ -29,7 +29,7 @@ mod timeline;
 mod view;
 mod walk;
 
-use crate::cli::State;
+use crate::cli::Existing;
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use access::Access;
@@ -59,7 +59,7 @@ const WAITING: usize = 4;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Web {
     #[command(flatten)]
-    pub state: State,
+    pub state: Existing,
     /// Address of the page, on this machine only
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4580")]
     pub listen: SocketAddr,

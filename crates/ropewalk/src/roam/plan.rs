@@ -1,6 +1,7 @@
 //! Which access points are joined, and why the others are not.
 
 use super::text;
+use crate::report::count;
 use ropewalk_net::wifi::{Bss, KnownNetwork};
 use ropewalk_roam::choose::{Heard, Limits, choose};
 use ropewalk_roam::rate::{Generation, expected_bps};
@@ -164,8 +165,8 @@ pub(super) fn shortage(radio: &str, stations: u32, others: u32, most: usize) -> 
         n => format!(", and other programs have {n} of them"),
     };
     Some(format!(
-        "{radio} can be {stations} station{} at once by its interface combinations (`iw list`){held}: {room} of the {most} access points that could be joined",
-        if stations == 1 { "" } else { "s" },
+        "{radio} can be {} at once by its interface combinations (`iw list`){held}: {room} of the {most} access points that could be joined",
+        count(stations as usize, "station"),
     ))
 }
 

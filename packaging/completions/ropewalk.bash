@@ -556,6 +556,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__path,remove)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__remove"
                 ;;
+            ropewalk__subcmd__help__subcmd__path,reset)
+                cmd="ropewalk__subcmd__help__subcmd__path__subcmd__reset"
+                ;;
             ropewalk__subcmd__help__subcmd__path,set)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__set"
                 ;;
@@ -757,6 +760,9 @@ _ropewalk() {
             ropewalk__subcmd__path,remove)
                 cmd="ropewalk__subcmd__path__subcmd__remove"
                 ;;
+            ropewalk__subcmd__path,reset)
+                cmd="ropewalk__subcmd__path__subcmd__reset"
+                ;;
             ropewalk__subcmd__path,set)
                 cmd="ropewalk__subcmd__path__subcmd__set"
                 ;;
@@ -768,6 +774,9 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__path__subcmd__help,remove)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__remove"
+                ;;
+            ropewalk__subcmd__path__subcmd__help,reset)
+                cmd="ropewalk__subcmd__path__subcmd__help__subcmd__reset"
                 ;;
             ropewalk__subcmd__path__subcmd__help,set)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__set"
@@ -1627,29 +1636,13 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__invite)
-            opts="-h --state --store --store-ca --store-cert --store-key --endpoint --qr --help"
+            opts="-h --state --endpoint --qr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-ca)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-cert)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1665,29 +1658,13 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__revoke)
-            opts="-h --state --store --store-ca --store-cert --store-key --help"
+            opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --state)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-ca)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-cert)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3321,7 +3298,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__path)
-            opts="add remove set"
+            opts="add remove set reset"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3349,6 +3326,20 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__path__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__path__subcmd__reset)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4747,7 +4738,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__path)
-            opts="-h --help add remove set help"
+            opts="-h --help add remove set reset help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4795,7 +4786,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__path__subcmd__help)
-            opts="add remove set help"
+            opts="add remove set reset help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4850,6 +4841,20 @@ _ropewalk() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ropewalk__subcmd__path__subcmd__help__subcmd__reset)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ropewalk__subcmd__path__subcmd__help__subcmd__set)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -4865,6 +4870,24 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__path__subcmd__remove)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__path__subcmd__reset)
             opts="-h --state --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -5631,7 +5654,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__setup__subcmd__client)
-            opts="-y -h --name --yes --service --root --token-file --path --full-tunnel --route --kill-switch --dns --from-wg --help"
+            opts="-y -h --name --yes --service --root --token-file --path --full-tunnel --route --kill-switch --dns --dns-domain --from-wg --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5670,6 +5693,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --dns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dns-domain)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

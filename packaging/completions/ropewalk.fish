@@ -66,7 +66,7 @@ complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "help" -d 'Print t
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -f -a "gateway" -d 'Set up a gateway on this machine and create its first token'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -f -a "client" -d 'Set up this machine as a client of a gateway'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -f -a "undo" -d 'Undo what `setup` did, and nothing else'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -f -a "undo" -d 'Undo what `setup` did, and nothing else; or nothing, where something stands against it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and not __fish_seen_subcommand_from gateway client undo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l name -d 'Name of the setup: its files are /etc/ropewalk/NAME.toml and /var/lib/ropewalk/NAME' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from gateway" -l service -d 'Start by systemd, and with the machine [default: yes where systemd runs]' -r -f -a "yes\t'Do it'
@@ -96,15 +96,16 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l kill-switch -d 'Block all traffic outside the bond until the client is stopped; needs a full tunnel [default: no]' -r -f -a "yes\t'Do it'
 no\t'Do not'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l dns -d 'Use this name server through the bond; give it again for more [default: none]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l dns-domain -d 'Ask these name servers only about this domain, such as corp.example; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -l from-wg -d 'Take routes, name servers, MTU and keepalive from this file of wg-quick' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -s y -l yes -d 'Ask nothing: take the default wherever no option answers'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from client" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from undo" -l root -d 'The directory that was given to `setup`' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from undo" -l all -d 'Remove the state directory too if devices have been invited or connected since'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from undo" -l all -d 'Also remove files that were changed since, and the state directory if devices have been invited or connected since'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from undo" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from help" -f -a "gateway" -d 'Set up a gateway on this machine and create its first token'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from help" -f -a "client" -d 'Set up this machine as a client of a gateway'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from help" -f -a "undo" -d 'Undo what `setup` did, and nothing else'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from help" -f -a "undo" -d 'Undo what `setup` did, and nothing else; or nothing, where something stands against it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand setup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand invite" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand invite" -l store -d 'etcd of the fleet, where gateways share their clients' -r
@@ -136,17 +137,18 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -s h -l help -d 'P
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand status" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l state -d 'State directory of the daemon' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l listen -d 'Address of the page, on this machine only' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l socket -d 'Serve the page at this unix socket instead, which only this user can open' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l no-link -d 'Print no link when the page starts, for a service whose output goes into a log'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -l link -d 'Print a link to the page that runs with this state directory, and serve none'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand web" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "remove" -d 'Remove a path until the daemon starts again'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "set" -d 'Set what a path is used for; it is remembered'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "remove" -d 'Remove a path until the daemon starts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and not __fish_seen_subcommand_from add remove set reset help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from add" -l class -d 'active: always used; backup: while no other works; metered: until its cap is used up' -r -f -a "active\t'Always'
 backup\t'While no other path works'
@@ -165,9 +167,12 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l reset-day -d 'The day of the month on which a new allowance begins' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -l weight -d 'Its share under the weighted scheduler' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from reset" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a path until the daemon starts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand path; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand doctor" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand doctor" -l config -d 'Configuration file [default: /etc/ropewalk/NAME.toml for the state directory /var/lib/ropewalk/NAME]' -r -F
@@ -471,18 +476,14 @@ json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l udp -d 'Help UDP, too'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l store -d 'etcd of the fleet, where gateways share their clients' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l store-key -d 'Its key (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l state -d 'State directory of the daemon' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l endpoint -d 'Outside address of the gateway; give it again for more [default: the addresses it listens on]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -l qr -d 'Print the token as a QR code, too'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from invite" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l token-file -d 'Read the token from this file' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink -d 'Reach the gateway by this interface only [default: as routes lead]' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink-rate -d 'What the uplink carries, Mbit/s: the home\'s own traffic then goes before the tunnel\'s, which keeps half a megabit (HTB); with --uplink' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l uplink-rate -d 'What the uplink carries, Mbit/s: the home\'s own traffic then goes before the tunnel\'s, which keeps half a megabit, or a quarter of the rate if that is less (HTB); with --uplink' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l cap -d 'What the uplink may carry for neighbours in a month, such as 10GB; with --uplink' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l reset-day -d 'The day of the month on which a new allowance begins [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l home -d 'Help the uploads of devices at this interface' -r
@@ -501,11 +502,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l state -d 'State directory of the daemon' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one line, and with --watch one each second'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -l watch -d 'Repeat every second until Ctrl-C'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -l state -d 'State directory of the daemon' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from top" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -l state -d 'State directory of the gateway or access point; it need not run' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from accounts" -l json -d 'Print JSON'
@@ -517,11 +518,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "report" -d 'Show how much could have been shared, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "trace" -d 'Make a record up, to try the report on: no home was measured for it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from harvest" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store -d 'etcd of the fleet, where gateways share their clients' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l store-key -d 'Its key (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -l state -d 'State directory of the daemon' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "gateway" -d 'Run a gateway: it puts uploads together and hands them to receivers'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "invite" -d 'Create a token that lets one access point in'
@@ -715,10 +712,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from setup" -f -a "gateway" -d 'Set up a gateway on this machine and create its first token'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from setup" -f -a "client" -d 'Set up this machine as a client of a gateway'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from setup" -f -a "undo" -d 'Undo what `setup` did, and nothing else'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from setup" -f -a "undo" -d 'Undo what `setup` did, and nothing else; or nothing, where something stands against it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "add" -d 'Add a path: an interface, or another endpoint by it'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "remove" -d 'Remove a path until the daemon starts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "set" -d 'Set what a path is used for; it is remembered'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from path" -f -a "reset" -d 'Forget what was set for a path: the configuration counts again'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "add" -d 'Forward a port of the gateway to a device'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "remove" -d 'Stop forwarding a port'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from forward" -f -a "list" -d 'List forwarded ports'

@@ -78,6 +78,7 @@ no\:"Do not"))' \
 '--kill-switch=[Block all traffic outside the bond until the client is stopped; needs a full tunnel \[default\: no\]]:ANSWER:((yes\:"Do it"
 no\:"Do not"))' \
 '*--dns=[Use this name server through the bond; give it again for more \[default\: none\]]:ADDR:_default' \
+'*--dns-domain=[Ask these name servers only about this domain, such as corp.example; give it again for more]:DOMAIN:_default' \
 '--from-wg=[Take routes, name servers, MTU and keepalive from this file of wg-quick]:FILE:_files' \
 '-y[Ask nothing\: take the default wherever no option answers]' \
 '--yes[Ask nothing\: take the default wherever no option answers]' \
@@ -88,7 +89,7 @@ no\:"Do not"))' \
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--root=[The directory that was given to \`setup\`]:DIR:_files' \
-'--all[Remove the state directory too if devices have been invited or connected since]' \
+'--all[Also remove files that were changed since, and the state directory if devices have been invited or connected since]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '::name -- Name of the setup:_default' \
@@ -179,7 +180,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (web)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '--listen=[Address of the page, on this machine only]:ADDR:PORT:_default' \
 '(--listen)--socket=[Serve the page at this unix socket instead, which only this user can open]:PATH:_files' \
 '--no-link[Print no link when the page starts, for a service whose output goes into a log]' \
@@ -238,6 +239,14 @@ metered\:"Until its allowance is used up"))' \
 ':name -- The path; the interface is enough where only one path uses it:_default' \
 && ret=0
 ;;
+(reset)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':name -- The path; the interface is enough where only one path uses it:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_ropewalk__subcmd__path__subcmd__help_commands" \
@@ -259,6 +268,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1047,16 +1060,12 @@ json\:"One JSON object per line"))' \
 ;;
 (invite)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
-'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
-'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
-'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
-'--store-key=[Its key (PEM)]:FILE:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '*--endpoint=[Outside address of the gateway; give it again for more \[default\: the addresses it listens on\]]:HOST:PORT:_default' \
 '--qr[Print the token as a QR code, too]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- Name for the device:_default' \
+':name -- Name for the access point:_default' \
 && ret=0
 ;;
 (ap)
@@ -1064,7 +1073,7 @@ _arguments "${_arguments_options[@]}" : \
 '()--token-file=[Read the token from this file]:FILE:_files' \
 '--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
 '--uplink=[Reach the gateway by this interface only \[default\: as routes lead\]]:IFACE:_default' \
-'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit (HTB); with --uplink]:MBPS:_default' \
+'--uplink-rate=[What the uplink carries, Mbit/s\: the home'\''s own traffic then goes before the tunnel'\''s, which keeps half a megabit, or a quarter of the rate if that is less (HTB); with --uplink]:MBPS:_default' \
 '--cap=[What the uplink may carry for neighbours in a month, such as 10GB; with --uplink]:AMOUNT:_default' \
 '--reset-day=[The day of the month on which a new allowance begins \[default\: 1\]]:DAY:_default' \
 '--home=[Help the uploads of devices at this interface]:IFACE:_default' \
@@ -1089,7 +1098,7 @@ json\:"One JSON object per line"))' \
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '--json[Print JSON\: one line, and with --watch one each second]' \
 '--watch[Repeat every second until Ctrl-C]' \
 '-h[Print help]' \
@@ -1098,7 +1107,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (top)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory (keys, token, clients); created if missing]:DIR:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -1241,14 +1250,10 @@ esac
 ;;
 (revoke)
 _arguments "${_arguments_options[@]}" : \
-'--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
-'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
-'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
-'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
-'--store-key=[Its key (PEM)]:FILE:_files' \
+'--state=[State directory of the daemon]:DIR:_files' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- Name of the device:_default' \
+':name -- Name of the access point:_default' \
 && ret=0
 ;;
 (help)
@@ -1943,6 +1948,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -3363,6 +3372,7 @@ _ropewalk__subcmd__help__subcmd__path_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
     )
     _describe -t commands 'ropewalk help path commands' commands "$@"
 }
@@ -3375,6 +3385,11 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__add_commands() {
 _ropewalk__subcmd__help__subcmd__path__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk help path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__help__subcmd__path__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help path reset commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__path__subcmd__set_commands] )) ||
 _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
@@ -3474,7 +3489,7 @@ _ropewalk__subcmd__help__subcmd__setup_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
     )
     _describe -t commands 'ropewalk help setup commands' commands "$@"
 }
@@ -3888,6 +3903,7 @@ _ropewalk__subcmd__path_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path commands' commands "$@"
@@ -3903,6 +3919,7 @@ _ropewalk__subcmd__path__subcmd__help_commands() {
 'add:Add a path\: an interface, or another endpoint by it' \
 'remove:Remove a path until the daemon starts again' \
 'set:Set what a path is used for; it is remembered' \
+'reset:Forget what was set for a path\: the configuration counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk path help commands' commands "$@"
@@ -3922,6 +3939,11 @@ _ropewalk__subcmd__path__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path help remove commands' commands "$@"
 }
+(( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__path__subcmd__help__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path help reset commands' commands "$@"
+}
 (( $+functions[_ropewalk__subcmd__path__subcmd__help__subcmd__set_commands] )) ||
 _ropewalk__subcmd__path__subcmd__help__subcmd__set_commands() {
     local commands; commands=()
@@ -3931,6 +3953,11 @@ _ropewalk__subcmd__path__subcmd__help__subcmd__set_commands() {
 _ropewalk__subcmd__path__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'ropewalk path remove commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__path__subcmd__reset_commands] )) ||
+_ropewalk__subcmd__path__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk path reset commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__path__subcmd__set_commands] )) ||
 _ropewalk__subcmd__path__subcmd__set_commands() {
@@ -4092,7 +4119,7 @@ _ropewalk__subcmd__setup_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk setup commands' commands "$@"
@@ -4112,7 +4139,7 @@ _ropewalk__subcmd__setup__subcmd__help_commands() {
     local commands; commands=(
 'gateway:Set up a gateway on this machine and create its first token' \
 'client:Set up this machine as a client of a gateway' \
-'undo:Undo what \`setup\` did, and nothing else' \
+'undo:Undo what \`setup\` did, and nothing else; or nothing, where something stands against it' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk setup help commands' commands "$@"

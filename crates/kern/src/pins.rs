@@ -3,9 +3,11 @@
 use crate::loader::Maps;
 use crate::shared::{COUNTERS, KEY};
 use crate::{Counters, KernError, Law, sys};
-use std::fs;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,9 @@ use std::time::{Duration, Instant};
 pub const PINS: &str = "/sys/fs/bpf/ropewalk";
 const BPFFS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` (include/uapi/linux/magic.h).
-const BPFFS_MAGIC: i128 = 0xcafe_4a11;
+const BPFFS_MAGIC: u32 = 0xcafe_4a11;
+/// Who has locked this one may load and unload.
+const LOCK: &str = "/run/ropewalk-mptcp.lock";
 
 /// What [`load`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +57,7 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
+    let _locked = lock()?;
     let mounted = mount()?;
     let directory = directory(law);
     if is_registered(law) {
@@ -90,6 +95,7 @@ pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
+    let _locked = lock()?;
     let directory = directory(law);
     if !directory.join("link").exists() {
         if is_registered(law) {
@@ -170,8 +176,7 @@ fn remove(directory: &Path) -> Result<(), KernError> {
 
 /// Mounts the BPF file system where it is not; says whether it did.
 fn mount() -> Result<bool, KernError> {
-    let is_there = || rustix::fs::statfs(BPFFS).is_ok_and(|s| i128::from(s.f_type) == BPFFS_MAGIC);
-    if is_there() {
+    if rustix::fs::statfs(BPFFS).is_ok_and(|s| is_bpffs(s.f_type)) {
         return Ok(false);
     }
     let flags = rustix::mount::MountFlags::NOSUID
@@ -182,9 +187,33 @@ fn mount() -> Result<bool, KernError> {
     Ok(true)
 }
 
+/// Whether this is the type of a BPF file system. 32-bit machines may have it as a negative number.
+fn is_bpffs(kind: impl Into<i128>) -> bool {
+    kind.into() as u32 == BPFFS_MAGIC
+}
+
+/// Keeps others from loading and unloading for as long as the file is open: of two at once the
+/// second would take the first's pins for those of a load that was killed.
+fn lock() -> Result<Option<File>, KernError> {
+    let failed = KernError::system("locking /run/ropewalk-mptcp.lock");
+    let file = match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(LOCK) {
+        // Where there is no /run, there is hardly anybody else.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(&failed)?,
+    };
+    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive)).map_err(|e| failed(e.into()))?;
+    Ok(Some(file))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_is_known_whatever_its_sign() {
+        assert!(is_bpffs(0xcafe_4a11_i64) && is_bpffs(0xcafe_4a11_u32) && is_bpffs(0xcafe_4a11_u32 as i32));
+        assert!(!is_bpffs(0x0102_1994_i64), "tmpfs");
+    }
 
     /// As the kernel's list does, whose work queue comes to it in its own time.
     #[test]

@@ -31,4 +31,14 @@ fn unloaded_is_gone_and_may_be_loaded_again_at_once() {
         assert!(unload(law).unwrap().was_loaded, "round {round}");
         assert!(!is_listed(law), "round {round}");
     }
+    // Two at once are one after the other.
+    for round in 0..10 {
+        let both = std::thread::scope(|s| {
+            let other = s.spawn(|| load(law));
+            [load(law), other.join().unwrap()]
+        });
+        let [one, other] = both.map(|loaded| loaded.unwrap().already);
+        assert!(one != other && is_listed(law), "round {round}");
+        assert!(unload(law).unwrap().was_loaded, "round {round}");
+    }
 }

@@ -1,14 +1,15 @@
-//! TCP connections that are tunnels: by one interface, with a send buffer that is known.
+//! TCP connections by one interface: probes, and tunnels, with a send buffer that is known.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
+use crate::patience::until;
 use crate::udp::{bind_to_device, set_int};
 
 /// A tunnel whose other end has acknowledged nothing for so long is dead.
@@ -26,7 +27,8 @@ pub fn connect(to: SocketAddr, device: Option<&str>, patience: Duration) -> io::
         bind_to_device(&fd, device).map_err(|e| io::Error::new(io::ErrorKind::NotFound, e.to_string()))?;
     }
     match rustix::net::connect(&fd, &to) {
-        Err(Errno::INPROGRESS) => finish(&fd, patience)?,
+        // Also after a signal the kernel goes on (connect(2)).
+        Err(Errno::INPROGRESS | Errno::INTR) => finish(&fd, patience)?,
         outcome => outcome?,
     }
     let stream = TcpStream::from(fd);
@@ -35,11 +37,11 @@ pub fn connect(to: SocketAddr, device: Option<&str>, patience: Duration) -> io::
 }
 
 fn finish(fd: &OwnedFd, patience: Duration) -> io::Result<()> {
-    let limit = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
-    let ready = poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&limit))?;
-    if ready == 0 {
-        return Err(Errno::TIMEDOUT.into());
-    }
+    until(Instant::now() + patience, |left| {
+        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        let ready = poll(&mut [PollFd::new(fd, PollFlags::OUT)], Some(&limit))?;
+        if ready == 0 { Err(Errno::TIMEDOUT.into()) } else { Ok(()) }
+    })?;
     Ok(sockopt::socket_error(fd)??)
 }
 
@@ -130,5 +132,33 @@ mod tests {
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
         let missing = connect(to, Some("no-such-if"), Duration::from_secs(5)).unwrap_err();
         assert!(missing.to_string().contains("no-such-if"), "{missing}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::thread::JoinHandleExt;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn signals_do_not_end_the_wait_for_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // One connection waits to be accepted; the next one is not even answered.
+        rustix::net::listen(&listener, 0).unwrap();
+        let at = listener.local_addr().unwrap();
+        let _first = TcpStream::connect(at).unwrap();
+        // A signal that somebody handles ends poll(2).
+        signal_hook::flag::register(libc::SIGUSR1, Arc::new(AtomicBool::new(false))).unwrap();
+        let patience = Duration::from_millis(300);
+        let waits = std::thread::spawn(move || connect(at, None, patience).unwrap_err());
+        while !waits.is_finished() {
+            // SAFETY: the thread was not joined, so its number is its own.
+            unsafe { libc::pthread_kill(waits.as_pthread_t(), libc::SIGUSR1) };
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(waits.join().unwrap().kind(), io::ErrorKind::TimedOut);
     }
 }

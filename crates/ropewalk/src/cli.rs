@@ -18,8 +18,9 @@ use ropewalk_fleet::StoreAddress;
 use ropewalk_session::Endpoint;
 use serde::Deserialize;
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One encrypted link out of every link in reach.
 #[derive(Debug, Parser)]
@@ -158,6 +159,14 @@ pub(crate) struct State {
     pub dir: PathBuf,
 }
 
+/// The daemon that a command is about, by the directory that it has made.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Existing {
+    /// State directory of the daemon
+    #[arg(long = "state", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
 /// Which daemon a command is about.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
@@ -200,9 +209,10 @@ impl Which {
         if let Some(dir) = &self.dir {
             return Ok(dir.clone());
         }
-        let entries = std::fs::read_dir(STATES).into_iter().flatten().flatten();
-        let mut all: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.is_dir()).collect();
-        all.sort();
+        let all = directories(Path::new(STATES)).map_err(|error| {
+            let words = "run this as root (sudo), or name a state directory with --state DIR";
+            failure(Code::Rights, format!("{STATES} cannot be looked into ({error}): {words}"))
+        })?;
         match &all[..] {
             [one] => Ok(one.clone()),
             [] => Err(failure(
@@ -217,6 +227,25 @@ impl Which {
             }
         }
     }
+}
+
+/// The directories in `place`, in order; none where it is not there.
+fn directories(place: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(place) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => all.push(path),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    all.sort();
+    Ok(all)
 }
 
 /// How a log line looks.
@@ -318,6 +347,8 @@ impl std::fmt::Display for PathName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::tests::{Scratch, without_rights};
+    use std::os::unix::fs::PermissionsExt;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
         Cli::try_parse_from(line.split_whitespace())
@@ -369,10 +400,12 @@ mod tests {
             "ropewalk roam --radio phy0 --interface wlan0 --networks f --config g --state d --log debug",
             "ropewalk roam scan --interface wlan0 --json",
             "ropewalk roam status --state d --json",
+            "ropewalk bunch invite anna --state d --endpoint 192.0.2.1:4520 --qr",
+            "ropewalk bunch revoke anna --state d",
             "ropewalk status",
             "ropewalk invite alice --qr",
             "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",
-            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --path wan0 --from-wg f",
+            "ropewalk setup client --yes --token-file - --full-tunnel yes --kill-switch no --dns 10.77.0.1 --dns-domain lan --path wan0 --from-wg f",
             "ropewalk setup undo home --all",
             "ropewalk doctor --state d --config f --json",
             "ropewalk status --state d --json",
@@ -381,6 +414,7 @@ mod tests {
             "ropewalk path add wan0@gw:1 --state d --class backup",
             "ropewalk path remove wan0 --state d",
             "ropewalk path set wan0 --class metered --cap 10GB --reset-day 1 --weight 3 --state d",
+            "ropewalk path reset wan0@gw:1 --state d",
             "ropewalk revoke alice --state d",
             "ropewalk gateway --state d --store etcd://10.0.0.1:2379,10.0.0.2:2379/ropewalk --store-ca a --store-cert b --store-key c --name g1",
             "ropewalk invite alice --store etcd://127.0.0.1:2379/ropewalk",
@@ -438,6 +472,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_place_that_may_not_be_read_is_no_empty_one() {
+        let scratch = Scratch::new();
+        let (place, one) = (scratch.0.path(), scratch.0.path().join("home"));
+        std::fs::create_dir(&one).unwrap();
+        std::fs::write(place.join("home.setup.json"), "{}").unwrap();
+        assert_eq!(directories(place).unwrap(), [one]);
+        assert!(directories(&place.join("nothing")).unwrap().is_empty());
+        // Neither where its names may be read and no more.
+        for mode in [0, 0o400] {
+            std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = without_rights(|| directories(place).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{mode:o}");
+        }
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
     /// What a user copies out of the guide is taken, whatever has changed since it was written.
     #[test]
     fn the_commands_of_the_guide_are_taken() {
@@ -472,6 +523,8 @@ mod tests {
             "ropewalk path set wan0 --state d --cap lots",
             "ropewalk invite alice --state d --endpoint 192.0.2.1",
             "ropewalk roam --interface a-name-that-is-too-long",
+            "ropewalk bunch invite anna",
+            "ropewalk bunch revoke anna --state d --store etcd://127.0.0.1:2379/ropewalk",
             "ropewalk setup client rw1_x",
             "ropewalk setup gateway --name ../x",
             "ropewalk setup client --full-tunnel yes --route 10.0.0.0/8",

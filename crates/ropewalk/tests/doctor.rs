@@ -215,6 +215,10 @@ fn what_is_wrong_with_a_gateway_is_found() {
     assert_eq!(says.code, Some(1), "{}", says.text);
     says.is("port", "FAILED", "is taken by another program");
     drop(holder);
+    // A gateway that is told no address has one of each IP version.
+    let holder = net.gateway.run(|| std::net::UdpSocket::bind("[::1]:4500").unwrap()).unwrap();
+    doctor().is("port", "FAILED", "UDP [::]:4500 is taken by another program");
+    drop(holder);
     let mut gateway = net.serve();
     let says = doctor();
     assert_eq!(says.code, Some(0), "{}", says.text);

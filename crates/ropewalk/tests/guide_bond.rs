@@ -188,6 +188,11 @@ fn the_commands_of_paths_do_what_it_says() {
         match command.strip_prefix("ropewalk ").expect(&command) {
             "path add wwan0" | "path set wwan0 --class active" => bond.becomes("wwan0", "active active"),
             "path remove wwan0" => bond.becomes("wwan0", ""),
+            "path reset wwan0" => {
+                let said = std::fs::read_to_string(bond.states.of("client") + "/paths.json").unwrap();
+                assert!(!said.contains("wwan0"), "{said}");
+                bond.becomes("wwan0", "active active");
+            }
             "path set wwan0 --class backup" => bond.becomes("wwan0", "backup active"),
             set if set.contains("--cap") => bond.becomes("wwan0", "metered active"),
             hooked if hooked.contains("--hooks") => eventually("the hook has run", || {

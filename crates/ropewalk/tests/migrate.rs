@@ -173,7 +173,7 @@ fn the_dedicated_radio_leaves_a_full_channel_in_mid_flow() {
     assert_eq!((&after["last_from_mhz"], &after["switches"]), (&5180.into(), &2.into()), "{after}");
     assert!(after["last_after_bps"].as_f64() > after["last_before_bps"].as_f64(), "{after}");
     let shown = said(&ropewalk(&["status", "--state", &site.state("ap")]).output().unwrap());
-    assert!(shown.contains("dedicated radio: wlan0 at 5220 MHz; 1 searches"), "{shown}");
+    assert!(shown.contains("dedicated radio: wlan0 at 5220 MHz; 1 search"), "{shown}");
     assert!(flow.wait().unwrap().success(), "the flow went on to its end\n{}", site.logs());
     let text = std::io::read_to_string(flow.stdout.take().unwrap()).unwrap();
     let flow: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -10,10 +10,11 @@ mod common;
 use common::{BINARY, SOON, root, ropewalk};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::Paths;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 const KEY: &str = "a key for tests";
@@ -26,13 +27,19 @@ struct Server {
 
 impl Server {
     fn start(key: &[&str]) -> (Server, String) {
+        // Nobody reads what else it says.
+        let (server, line, _) = Server::heard(key);
+        (server, line)
+    }
+
+    fn heard(key: &[&str]) -> (Server, String, BufReader<ChildStdout>) {
         let mut command = Command::new(BINARY);
         command.args(["probe", "--serve", "--listen", "127.0.0.1:0"]).args(key);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (mut said, mut line) = (BufReader::new(child.stdout.take().unwrap()), String::new());
+        said.read_line(&mut line).unwrap();
         let at = line.split_whitespace().nth(2).unwrap().trim_end_matches(';').to_owned();
-        (Server { child, at }, line)
+        (Server { child, at }, line, said)
     }
 }
 
@@ -91,6 +98,22 @@ fn who_does_not_know_the_key_gets_nothing() {
     // And it still serves.
     let (code, _, err) = ropewalk(&["probe", &server.at, "--key", KEY, "--seconds", "0.5", "--json"]);
     assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn the_server_waits_for_descriptors() {
+    let (server, _, said) = Server::heard(&["--key", KEY]);
+    let (pid, usual) = (Pid::from_child(&server.child), getrlimit(Resource::Nofile));
+    let bound = |limit: Rlimit| prlimit(Some(pid), Resource::Nofile, limit).unwrap();
+    bound(Rlimit { current: Some(0), maximum: usual.maximum });
+    // It may have a descriptor for this one already.
+    drop(TcpStream::connect(&server.at).unwrap());
+    let mut lines = said.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("no connection can be accepted")), "it ended");
+    bound(usual);
+    drop(TcpStream::connect(&server.at).unwrap());
+    let line = lines.next().unwrap();
+    assert!(line.starts_with("127.0.0.1: "), "{line}");
 }
 
 #[test]

@@ -117,6 +117,15 @@ fn both_ends_by_setup_and_back() {
     let route = net.client.shell("ip route get 192.0.2.1").unwrap();
     assert!(route.contains("rw0"), "{route}");
 
+    // Another setup asks the gateway for some names only.
+    let other = net.states.of("other");
+    let line = format!("setup client --yes --root {other} --token-file - --dns-domain corp.example");
+    let refused = run(&net.client, &line, &token);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    said(&run(&net.client, &format!("{line} --dns 10.77.0.1"), &token));
+    let file = std::fs::read_to_string(Path::new(&other).join("etc/ropewalk/home.toml")).unwrap();
+    assert!(file.contains("dns = [\"10.77.0.1\"]\ndns-domains = [\"corp.example\"]\n"), "{file}");
+
     // Nothing is taken from under a running daemon.
     let undo =
         |at: &Namespace, root: &str, more: &str| run(at, &format!("setup undo --root {root} {more}"), "");

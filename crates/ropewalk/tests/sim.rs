@@ -131,6 +131,22 @@ fn captures_are_written_and_unknown_names_refused() {
 }
 
 #[test]
+fn what_a_radio_hears_may_be_written_of_the_same_scenario() {
+    let scratch = Scratch::new("heard");
+    let cell = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/single-cell.toml");
+    let scenario = |name: &str, more: &[&str]| {
+        let directory = scratch.path(name);
+        let short = ["--set", "duration=300ms", "--set", "warmup=100ms"];
+        sim(&[&["run", cell, "--out", &directory], &short[..], more].concat());
+        let made = files(Path::new(&directory));
+        assert_eq!(made.contains_key("sta-r0.pcap"), !more.is_empty());
+        let report: serde_json::Value = serde_json::from_slice(&made["report.json"]).unwrap();
+        report["provenance"]["scenario"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(scenario("with", &["--pcap", "sta:r0"]), scenario("without", &[]));
+}
+
+#[test]
 fn what_is_wrong_is_said_before_anything_runs() {
     let scratch = Scratch::new("wrong");
     let file = scratch.file("s.toml", &cable("[[expect]]\nmetric = \"flow.up.bytes\"\nmin = 1\n"));
@@ -304,6 +320,13 @@ fn a_sweep_leaves_tables_charts_and_a_summary() {
     let alone = scratch.path("alone");
     assert!(sim(&["sweep", &file, "--out", &alone, "--jobs", "1"]).status.success());
     assert_eq!(files(Path::new(&alone)), made);
+    // Both name the build.
+    let version = |file: &str| -> String {
+        let of: serde_json::Value = serde_json::from_slice(&made[file]).unwrap();
+        of.get("version").unwrap_or(&of["provenance"]["version"]).to_string()
+    };
+    let run = made.keys().find(|name| name.starts_with("runs/")).unwrap();
+    assert_eq!(version("sweep.json"), version(run));
     // A second sweep does not write over the first.
     let again = sim(&["sweep", &file, "--out", &directory]);
     assert_eq!(again.status.code(), Some(4));

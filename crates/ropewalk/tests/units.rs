@@ -79,6 +79,9 @@ fn a_page_has_no_right_at_all_and_prints_no_link_into_the_journal() {
     assert_eq!((setting(&page, "IPAddressDeny").as_str(), neighbours.as_str()), ("any", "localhost"));
     let roam = unit("roam");
     assert_eq!(setting(&roam, "CapabilityBoundingSet"), "CAP_NET_ADMIN CAP_NET_RAW");
+    // A client's service may ask it, and change nothing there.
+    assert_eq!(setting(&roam, "Group"), setting(&unit("client@"), "Group"));
+    assert_eq!(setting(&roam, "RuntimeDirectoryMode"), "0750");
     for unit in [page, roam] {
         assert_eq!((setting(&unit, "MemorySwapMax"), setting(&unit, "LimitCORE")), ("0".into(), "0".into()));
     }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
@@ -61,6 +62,15 @@ pub struct Address {
     pub prefix_len: u8,
     /// It is finished (not tentative, refused or deprecated) and valid beyond the link.
     pub usable: bool,
+    /// Another takes its place within a day or so (RFC 8981).
+    pub temporary: bool,
+}
+
+impl Address {
+    /// One that can be used, and stays.
+    pub fn new(ip: IpAddr, prefix_len: u8) -> Address {
+        Address { ip, prefix_len, usable: true, temporary: false }
+    }
 }
 
 /// Why an interface is not used by itself. Most can still be asked for by name.
@@ -100,6 +110,17 @@ impl Link {
             (!self.addresses.iter().any(|a| a.usable), Unusable::NoAddress),
         ];
         reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
+    }
+
+    /// What others may know it by for longer: usable addresses, temporary ones only where their
+    /// network has no other.
+    pub fn lasting_addresses(&self) -> Vec<IpAddr> {
+        let usable = || self.addresses.iter().filter(|a| a.usable);
+        let has_another = |one: &Address| {
+            let network = IpNet::new(one.ip, one.prefix_len).ok();
+            usable().any(|a| !a.temporary && network.is_some_and(|n| n.contains(&a.ip)))
+        };
+        usable().filter(|a| !a.temporary || !has_another(a)).map(|a| a.ip).collect()
     }
 
     /// Whether it has an address to send from to `destination`'s IP version.
@@ -195,7 +216,10 @@ pub(super) fn read_address(message: &AddressMessage) -> Option<Address> {
     };
     // An optimistic address may be used while it is tentative (RFC 4429).
     let finished = !flags.intersects(unfinished) || flags.contains(AddressFlags::Optimistic);
-    Some(Address { ip, prefix_len: message.header.prefix_len, usable: finished && !link_local })
+    // IFA_F_TEMPORARY is the same bit as IPv4's for a second address of a network.
+    let temporary = ip.is_ipv6() && flags.contains(AddressFlags::Secondary);
+    let prefix_len = message.header.prefix_len;
+    Some(Address { ip, prefix_len, usable: finished && !link_local, temporary })
 }
 
 #[cfg(test)]
@@ -203,7 +227,7 @@ mod tests {
     use super::*;
 
     fn link(name: &str) -> Link {
-        let address = Address { ip: [192, 0, 2, 1].into(), prefix_len: 24, usable: true };
+        let address = Address::new([192, 0, 2, 1].into(), 24);
         Link { index: 5, name: name.into(), up: true, addresses: vec![address], ..Link::default() }
     }
 
@@ -226,5 +250,33 @@ mod tests {
     fn versions() {
         assert!(link("eth0").speaks([8, 8, 8, 8].into()));
         assert!(!link("eth0").speaks(IpAddr::V6(std::net::Ipv6Addr::LOCALHOST)));
+    }
+
+    /// An address as the kernel tells of it.
+    fn told(ip: &str, prefix_len: u8, flags: AddressFlags) -> Address {
+        let mut message = AddressMessage::default();
+        message.header.prefix_len = prefix_len;
+        message.attributes =
+            vec![AddressAttribute::Address(ip.parse().unwrap()), AddressAttribute::Flags(flags)];
+        read_address(&message).unwrap()
+    }
+
+    #[test]
+    fn temporary_addresses_do_not_last_where_another_does() {
+        let (none, temporary) = (AddressFlags::empty(), AddressFlags::Secondary);
+        let addresses = vec![
+            told("192.0.2.1", 24, none),
+            told("192.0.2.2", 24, temporary),
+            told("2001:db8::1", 128, none),
+            told("2001:db8::aaaa", 64, temporary),
+            told("2001:db8::dead", 64, AddressFlags::Deprecated),
+            told("2001:db8::beef", 64, AddressFlags::Tentative),
+            told("2001:db8:0:1::bbbb", 64, temporary),
+            told("fe80::1", 64, none),
+        ];
+        assert!(addresses[3].temporary && !addresses[1].temporary);
+        let lasting = Link { addresses, ..Link::default() }.lasting_addresses();
+        let lasting: Vec<String> = lasting.iter().map(ToString::to_string).collect();
+        assert_eq!(lasting, ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::bbbb"]);
     }
 }

@@ -6,7 +6,6 @@
 //! itself (RFC 8899).
 
 mod completions;
-mod connect;
 mod control;
 mod error;
 mod recv;
@@ -14,7 +13,6 @@ mod segmentation;
 mod send;
 mod socket;
 
-pub use connect::connect_by;
 pub use error::{OpenError, PathError, SendError};
 pub(crate) use recv::read_any;
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};

@@ -1,11 +1,12 @@
 //! The arguments of `ropewalk bunch`.
 
 use super::accounts::Verifier;
-use crate::cli::{LogFormat, Show, State, interface};
+use crate::cli::{Existing, LogFormat, Show, State, StoreArgs, Which, interface};
 use crate::commands::{Invite, Revoke};
 use crate::config::Amount;
 use clap::{Args, Subcommand, ValueEnum};
 use ipnet::{IpNet, Ipv4Net};
+use ropewalk_session::Endpoint;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ pub(crate) enum Bunch {
     /// Run a gateway: it puts uploads together and hands them to receivers
     Gateway(BunchGateway),
     /// Create a token that lets one access point in
-    Invite(Invite),
+    Invite(BunchInvite),
     /// Run an access point: it helps the uploads of its home, of its neighbours, or both
     Ap(BunchAp),
     /// Show the state of the running gateway or access point
@@ -29,7 +30,7 @@ pub(crate) enum Bunch {
     #[command(subcommand)]
     Harvest(super::harvest::Harvest),
     /// Remove an access point: end its tunnel and keep it out
-    Revoke(Revoke),
+    Revoke(BunchRevoke),
 }
 
 /// How a daemon is observed.
@@ -115,6 +116,46 @@ pub(crate) struct BunchGateway {
     pub observed: Observed,
 }
 
+/// `ropewalk bunch invite`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchInvite {
+    /// Name for the access point
+    pub name: String,
+    #[command(flatten)]
+    pub state: Existing,
+    /// Outside address of the gateway; give it again for more [default: the addresses it listens on]
+    #[arg(long = "endpoint", value_name = "HOST:PORT")]
+    pub endpoints: Vec<Endpoint>,
+    /// Print the token as a QR code, too
+    #[arg(long)]
+    pub qr: bool,
+}
+
+/// As a gateway of a bond does it, of which a fleet knows nothing.
+impl From<BunchInvite> for Invite {
+    fn from(args: BunchInvite) -> Invite {
+        let BunchInvite { name, state, endpoints, qr } = args;
+        let (state, store) = (Which { dir: Some(state.dir) }, StoreArgs::default());
+        Invite { name, state, store, endpoints, qr }
+    }
+}
+
+/// `ropewalk bunch revoke`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BunchRevoke {
+    /// Name of the access point
+    pub name: String,
+    #[command(flatten)]
+    pub state: Existing,
+}
+
+impl From<BunchRevoke> for Revoke {
+    fn from(args: BunchRevoke) -> Revoke {
+        let state = Which { dir: Some(args.state.dir) };
+        Revoke { name: args.name, state, store: StoreArgs::default() }
+    }
+}
+
 /// `ropewalk bunch ap`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BunchAp {
@@ -129,7 +170,7 @@ pub(crate) struct BunchAp {
     /// Reach the gateway by this interface only [default: as routes lead]
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub uplink: Option<String>,
-    /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit (HTB); with --uplink
+    /// What the uplink carries, Mbit/s: the home's own traffic then goes before the tunnel's, which keeps half a megabit, or a quarter of the rate if that is less (HTB); with --uplink
     #[arg(long, value_name = "MBPS", requires = "uplink")]
     pub uplink_rate: Option<f64>,
     /// What the uplink may carry for neighbours in a month, such as 10GB; with --uplink
@@ -216,7 +257,7 @@ pub(crate) struct Verify {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BunchStatus {
     #[command(flatten)]
-    pub state: State,
+    pub state: Existing,
     #[command(flatten)]
     pub show: Show,
 }
@@ -225,5 +266,5 @@ pub(crate) struct BunchStatus {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BunchTop {
     #[command(flatten)]
-    pub state: State,
+    pub state: Existing,
 }

@@ -37,7 +37,6 @@ mod top;
 mod tunnel;
 mod words;
 
-use crate::commands::Revoke;
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
@@ -83,19 +82,15 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 pub(crate) fn run(args: Bunch) -> anyhow::Result<()> {
     match args {
         Bunch::Gateway(args) => run_gateway(args),
-        Bunch::Invite(args) => commands::invite(&args),
+        Bunch::Invite(args) => commands::invite(&args.into()),
         Bunch::Ap(args) => run_ap(args),
         Bunch::Status(args) => status(&args),
         Bunch::Top(args) => watch(&args),
         Bunch::Accounts(args) => accounts::run(&args),
         #[cfg(feature = "parquet")]
         Bunch::Harvest(args) => harvest::run(&args),
-        Bunch::Revoke(args) => revoke(&args),
+        Bunch::Revoke(args) => commands::revoke(&args.into()),
     }
-}
-
-fn revoke(args: &Revoke) -> anyhow::Result<()> {
-    commands::revoke(args)
 }
 
 fn status(args: &BunchStatus) -> anyhow::Result<()> {
@@ -222,6 +217,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
         outbox.clone(),
         Machine::that_grants_nothing(),
     )?;
+    let (audit, _written) = Audit::start(dir)?;
     let handler = GatewayControl {
         clients: clients.clone(),
         key: public,
@@ -229,7 +225,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
         loop_: outbox,
         keeper: nothing,
         quotas: None,
-        audit: Audit::start(dir)?,
+        audit,
     };
     let _server = Server::start(dir, handler)?;
     tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");

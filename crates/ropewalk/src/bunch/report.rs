@@ -1,7 +1,7 @@
 //! What the daemons of a bunch say of themselves.
 
-use crate::report::reasons;
 use crate::report::table::bytes;
+use crate::report::{count, reasons};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -386,12 +386,6 @@ fn neighbours(a: &ApStatus) -> String {
         ),
         None => "neither overhears nor is handed packets: nobody helps it, and it helps nobody".to_owned(),
     }
-}
-
-/// A number of things, as people say it.
-fn count(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }
 
 /// The reports' part of what goes over a tunnel.

@@ -92,6 +92,9 @@ mod tests {
     use super::*;
     use crate::control::server::{ControlHandler, Server};
     use crate::state::tests::Scratch;
+    use rustix::process::{Gid, Uid};
+    use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+    use std::os::unix::fs::{PermissionsExt, chown};
 
     fn access_point(n: u32, state: &str, us: u64, measured: bool) -> AccessPoint {
         AccessPoint {
@@ -156,6 +159,37 @@ mod tests {
         fn answer(&self, _request: Request, _by: u32) -> Response {
             (self.0)()
         }
+    }
+
+    /// Does it as a user who is of a group, and nobody else.
+    fn as_member<T: Send>(group: u32, work: impl FnOnce() -> T + Send) -> T {
+        let change_and_work = || {
+            // Of this thread only; the user last, who may change nothing any more.
+            set_thread_groups(&[]).unwrap();
+            set_thread_gid(Gid::from_raw(group)).unwrap();
+            set_thread_uid(Uid::from_raw(54_321)).unwrap();
+            work()
+        };
+        std::thread::scope(|s| s.spawn(change_and_work).join().unwrap())
+    }
+
+    #[test]
+    fn a_client_of_the_group_may_ask() {
+        let dir = Scratch::new();
+        let path = dir.0.path();
+        // As the service has it. Without root it cannot be given to a group.
+        if chown(path, None, Some(54_322)).is_err() {
+            ropewalk_skip::skip("needs root to give a directory to a group");
+            return;
+        }
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o750)).unwrap();
+        let one = || Response::Roam { status: Box::new(status(&[])) };
+        let server = Server::start(&dir.0, Daemon(one)).unwrap();
+        chown(path.join("control.sock"), None, Some(54_322)).unwrap();
+        assert!(as_member(54_322, || ask(path)).is_none(), "as other daemons have it");
+        server.let_group_ask().unwrap();
+        assert!(as_member(54_322, || ask(path)).is_some());
+        assert!(as_member(54_323, || ask(path)).is_none(), "another group");
     }
 
     #[test]

@@ -372,6 +372,7 @@ impl Role for Client {
             Request::PathAdd { name, options } => respond(self.add_path(running, &name, &options, now)),
             Request::PathRemove { name } => respond(self.remove_path(running, &name, now)),
             Request::PathSet { name, options } => respond(self.set_path(running, &name, &options, now)),
+            Request::PathReset { name } => respond(self.reset_path(running, &name, now)),
             _ => Response::wrong_end("gateway"),
         }
     }

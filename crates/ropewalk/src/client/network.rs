@@ -222,7 +222,7 @@ mod tests {
     use ropewalk_net::links::Address;
 
     fn check(inside: &str, routes: &[&str]) -> Result<(), String> {
-        let address = |ip: &str, prefix_len| Address { ip: ip.parse().unwrap(), prefix_len, usable: true };
+        let address = |ip: &str, prefix_len| Address::new(ip.parse().unwrap(), prefix_len);
         let eth0 = Link {
             index: 2,
             name: "eth0".into(),

@@ -75,7 +75,24 @@ impl Client {
         Ok(String::new())
     }
 
-    /// The configuration was read again.
+    /// `ropewalk path reset`, also of a path that is not there now.
+    pub(super) fn reset_path(
+        &mut self,
+        running: &mut Running,
+        name: &str,
+        now: Time,
+    ) -> anyhow::Result<String> {
+        let name = parse(name)?;
+        let there = self.find(&name).map(|at| self.uplinks[at].name.clone());
+        let names: Vec<&PathName> = there.iter().chain([&name]).collect();
+        if self.settings.forget(&names)? {
+            self.apply_settings(running, now);
+            return Ok(String::new());
+        }
+        Ok(format!("nothing was set for {}: it is used as the configuration says", there?))
+    }
+
+    /// The configuration was read again, or what was said is forgotten.
     pub(super) fn apply_settings(&mut self, running: &mut Running, now: Time) {
         self.settle(running, now);
         for uplink in &mut self.uplinks {

@@ -109,6 +109,18 @@ impl PathSettings {
         self.said = said;
         Ok(())
     }
+
+    /// What was said of these counts no more, and whether anything was; or nothing is changed.
+    pub(crate) fn forget(&mut self, names: &[&PathName]) -> anyhow::Result<bool> {
+        let mut said = self.said.clone();
+        said.retain(|said, _| !names.iter().any(|name| name.to_string() == *said));
+        if said.len() == self.said.len() {
+            return Ok(false);
+        }
+        self.dir.write_json(FILE, &said)?;
+        self.said = said;
+        Ok(true)
+    }
 }
 
 /// What was said, within the bounds of the command line whatever the file says.
@@ -157,6 +169,23 @@ mod tests {
         std::fs::create_dir(scratch.0.path().join(FILE)).unwrap();
         settings.say(&name, Settings { weight: 7, ..Settings::default() }).unwrap_err();
         assert_eq!(settings.of(&name), Settings::default());
+    }
+
+    #[test]
+    fn what_is_forgotten_goes_by_the_configuration_again() {
+        let scratch = Scratch::new();
+        let (wan0, wan1): (PathName, PathName) = ("wan0".parse().unwrap(), "wan1@gw:1".parse().unwrap());
+        let file = [PathEntry { weight: Some(3), ..PathEntry::new("wan0") }];
+        let mut settings = PathSettings::open(&scratch.0, &file).unwrap();
+        let heavy = Settings { weight: 7, ..Settings::default() };
+        settings.say(&wan0, heavy).unwrap();
+        settings.say(&wan1, heavy).unwrap();
+        assert!(settings.forget(&[&wan0, &wan0]).unwrap());
+        assert!(!settings.forget(&[&wan0]).unwrap(), "nothing is left to be forgotten");
+        let again = PathSettings::open(&scratch.0, &file).unwrap();
+        for settings in [settings, again] {
+            assert_eq!((settings.of(&wan0).weight, settings.of(&wan1).weight), (3, 7));
+        }
     }
 
     #[test]

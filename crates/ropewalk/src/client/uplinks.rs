@@ -526,7 +526,7 @@ mod tests {
         let name = PathName { interface: "wan1".into(), endpoint: None };
         let options = TlsOptions { mode: TlsMode::Only, endpoints };
         let mut up = Uplink::new(name, (&[], &options), Settings::default(), true);
-        let address = Address { ip: [192, 0, 2, 9].into(), prefix_len: 24, usable: true };
+        let address = Address::new([192, 0, 2, 9].into(), 24);
         up.link = Some(Link {
             index: 5,
             name: "wan1".into(),

@@ -1,5 +1,6 @@
 //! `ropewalk mptcp`.
 
+use crate::report::count;
 use clap::{Args, Subcommand, ValueEnum};
 use ropewalk_kern::{CONNECTIONS, Law, SLOTS, Status};
 use serde::Serialize;
@@ -194,23 +195,25 @@ fn table(all: &[Status], default: &str) -> String {
                 let coupled = match status.law {
                     Law::Hstcp => "couples nothing".to_owned(),
                     _ => format!(
-                        "{connections} connections coupled, {} subflows joined, {} left",
-                        c.joined, c.left
+                        "{} coupled, {} joined, {} left",
+                        count(connections, "connection"),
+                        count(c.joined as usize, "subflow"),
+                        c.left
                     ),
                 };
                 let _ = writeln!(out, "{name:<9} loaded{given}; {coupled}");
                 if c.map_full > 0 {
                     let _ = writeln!(
                         out,
-                        "          more than {CONNECTIONS} connections: uncoupled subflows asked {} times in vain",
-                        c.map_full
+                        "          more than {CONNECTIONS} connections: uncoupled subflows asked {} in vain",
+                        count(c.map_full as usize, "time")
                     );
                 }
                 if c.slots_full > 0 {
                     let _ = writeln!(
                         out,
-                        "          more than {SLOTS} subflows in a connection: uncoupled ones asked {} times in vain",
-                        c.slots_full
+                        "          more than {SLOTS} subflows in a connection: uncoupled ones asked {} in vain",
+                        count(c.slots_full as usize, "time")
                     );
                 }
                 Ok(())
@@ -237,7 +240,7 @@ mod tests {
         ];
         let want = "\
 rw_lia    not loaded
-rw_olia   loaded, given to new connections here; 1 connections coupled, 5 subflows joined, 3 left
+rw_olia   loaded, given to new connections here; 1 connection coupled, 5 subflows joined, 3 left
           more than 10 subflows in a connection: uncoupled ones asked 2 times in vain
 rw_balia  loaded; for figures run this as root where it was loaded
 rw_hstcp  loaded; couples nothing

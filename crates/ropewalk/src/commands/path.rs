@@ -49,6 +49,14 @@ pub(crate) enum PathCommand {
         #[command(flatten)]
         options: PathOptions,
     },
+    /// Forget what was set for a path: the configuration counts again
+    Reset {
+        /// The path; the interface is enough where only one path uses it
+        #[arg(value_name = "IFACE[@HOST:PORT]")]
+        name: PathName,
+        #[command(flatten)]
+        state: Which,
+    },
 }
 
 /// What a path may be used for.
@@ -101,6 +109,7 @@ pub(super) fn run(args: PathArgs) -> anyhow::Result<()> {
         PathCommand::Set { name, state, options } => {
             (state, Request::PathSet { name: name.to_string(), options })
         }
+        PathCommand::Reset { name, state } => (state, Request::PathReset { name: name.to_string() }),
     };
     if let Response::Done { said } = ask(&StateDir::existing(&state.find()?)?, &request)?
         && !said.is_empty()

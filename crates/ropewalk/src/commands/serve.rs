@@ -211,7 +211,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     let without_tables = "nothing of theirs is translated, forwarded or capped";
     firewall::keep(journal, Kept { device, without_rules, without_tables })?;
     let keeper = Keeper::start(dir, journal, clients.clone(), outbox.clone(), machine)?;
-    let audit = Audit::start(dir)?;
+    let (audit, _written) = Audit::start(dir)?;
     audit.note(Entry::new("started"));
     let noted = (keeper.clone(), audit.clone());
     let leaving = clients.clone();

@@ -4,11 +4,14 @@ use super::protocol::{LINE_MAX, Request, Response};
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use anyhow::Context;
+use ropewalk_net::peer;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
+/// For a place in the queue of a daemon: only one that hangs lets as many wait.
+const PLACE: Duration = Duration::from_secs(5);
 
 /// A conversation with a daemon; one that broke off begins anew with the next question.
 #[derive(Debug)]
@@ -20,7 +23,7 @@ pub(crate) struct Line {
 impl Line {
     /// Connects to the daemon of `dir`; `None` if none runs.
     pub(crate) fn try_open(dir: &StateDir) -> anyhow::Result<Option<Line>> {
-        let stream = connect(dir)?;
+        let stream = connect(dir, PLACE)?;
         Ok(stream.map(|stream| Line { dir: dir.clone(), stream: Some(stream) }))
     }
 
@@ -36,7 +39,7 @@ impl Line {
         // Without a whole answer the stream is given up: a late one would answer the next question.
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => connect(&self.dir)?.ok_or_else(|| none_runs(&self.dir))?,
+            None => connect(&self.dir, PLACE)?.ok_or_else(|| none_runs(&self.dir))?,
         };
         let answer = exchange(&mut stream, &question)?;
         let answer: Response = serde_json::from_str(&answer)
@@ -49,10 +52,11 @@ impl Line {
     }
 }
 
-fn connect(dir: &StateDir) -> anyhow::Result<Option<BufReader<UnixStream>>> {
-    match UnixStream::connect(dir.socket()) {
+fn connect(dir: &StateDir, place: Duration) -> anyhow::Result<Option<BufReader<UnixStream>>> {
+    match peer::connect(&dir.socket(), place) {
         Ok(stream) => {
             stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
             Ok(Some(BufReader::new(stream)))
         }
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
@@ -60,8 +64,16 @@ fn connect(dir: &StateDir) -> anyhow::Result<Option<BufReader<UnixStream>>> {
             Code::Rights,
             "the daemon belongs to another user: run this as that user, or as root",
         )),
+        Err(e) if is_late(&e) => Err(failure(
+            Code::Failure,
+            "the daemon takes no more questions: it hangs. Look at its log, and restart it",
+        )),
         Err(e) => Err(e).context("the daemon cannot be reached"),
     }
+}
+
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 fn none_runs(dir: &StateDir) -> anyhow::Error {
@@ -73,15 +85,16 @@ fn none_runs(dir: &StateDir) -> anyhow::Error {
 /// One line there, one line back.
 fn exchange(stream: &mut BufReader<UnixStream>, question: &[u8]) -> anyhow::Result<String> {
     let lost = "the daemon broke the conversation off";
-    stream.get_mut().write_all(question).context(lost)?;
+    let gone = |e: std::io::Error| {
+        let words = if is_late(&e) { "the daemon does not answer" } else { lost };
+        anyhow::Error::from(e).context(words)
+    };
+    stream.get_mut().write_all(question).map_err(gone)?;
     let mut answer = String::new();
     match stream.take(LINE_MAX).read_line(&mut answer) {
         Ok(_) if answer.ends_with('\n') => Ok(answer),
         Ok(_) => Err(anyhow::anyhow!(lost)),
-        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Err(e).context("the daemon does not answer")
-        }
-        Err(e) => Err(e).context(lost),
+        Err(e) => Err(gone(e)),
     }
 }
 
@@ -135,6 +148,17 @@ mod tests {
         line.ask(&Request::Status {}).unwrap_err();
         let error = line.ask(&Request::Status {}).unwrap_err();
         assert!(error.to_string().starts_with("no ropewalk runs with the state directory"), "{error:#}");
+    }
+
+    #[test]
+    fn a_daemon_that_takes_no_conversation_is_said() {
+        let scratch = Scratch::new();
+        let listener = UnixListener::bind(scratch.0.socket()).unwrap();
+        // One conversation may wait, and no other.
+        rustix::net::listen(&listener, 0).unwrap();
+        let _waits = UnixStream::connect(scratch.0.socket()).unwrap();
+        let error = connect(&scratch.0, Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().starts_with("the daemon takes no more questions"), "{error:#}");
     }
 
     #[test]

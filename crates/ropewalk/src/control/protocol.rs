@@ -97,6 +97,11 @@ pub(crate) enum Request {
         /// What it may be used for.
         options: PathOptions,
     },
+    /// Client: forget what was said of it.
+    PathReset {
+        /// `IFACE` or `IFACE@HOST:PORT`.
+        name: String,
+    },
     /// TCP proxy, within the daemon only: how it does.
     #[serde(skip)]
     Pep,

@@ -42,6 +42,11 @@ impl Server {
         thread.spawn(move || listen(&listener, &handler)).context("a thread cannot be started")?;
         Ok(Server { dir: dir.clone() })
     }
+
+    /// The group of the socket may ask, too, where it may enter the directory.
+    pub(crate) fn let_group_ask(&self) -> anyhow::Result<()> {
+        Ok(std::fs::set_permissions(self.dir.socket(), std::fs::Permissions::from_mode(0o660))?)
+    }
 }
 
 impl Drop for Server {

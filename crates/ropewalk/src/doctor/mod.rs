@@ -95,6 +95,8 @@ struct Patient {
     token: Option<Token>,
     /// What the daemon says, if it runs.
     status: Option<Snapshot>,
+    /// It could not be asked: it may run.
+    is_unasked: bool,
 }
 
 impl Patient {
@@ -118,7 +120,7 @@ impl Patient {
 /// Checks, and prints a line for each.
 pub(crate) fn run(args: &Doctor) -> anyhow::Result<()> {
     ropewalk_net::privileges::keep_secrets()?;
-    let (patient, mut findings) = meet(args)?;
+    let (patient, mut findings) = meet(args);
     findings.extend(host::check(&patient));
     findings.extend(network::check(&patient)?);
     findings.extend(reach::check(&patient)?);
@@ -136,27 +138,62 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<()> {
 }
 
 /// Finds out whom this is about.
-fn meet(args: &Doctor) -> anyhow::Result<(Patient, Vec<Finding>)> {
+fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
     let mut patient = Patient::default();
     let mut findings = Vec::new();
     match args.state.find() {
         Ok(dir) => patient.state = Some(dir),
         // Before anything was set up there is none.
         Err(error) if kind_of(&error) == Code::NotRunning => {}
-        Err(error) => findings.push(Finding::warning("state", error.to_string(), "look at one at a time")),
+        Err(error) => {
+            let rights = kind_of(&error) == Code::Rights;
+            let advice = if rights { "run this as root (sudo)" } else { "look at one at a time" };
+            findings.push(Finding::warning("state", error.to_string(), advice));
+        }
     }
     let by_name = patient.state.as_deref().and_then(config_of);
     patient.config = args.config.clone().or_else(|| by_name.filter(|p| p.exists()));
     findings.extend(files::check_config(&mut patient));
     findings.extend(files::check_state(&patient));
     if let Some(dir) = patient.state.as_deref().filter(|d| d.is_dir()) {
-        patient.status = StateDir::existing(dir).ok().and_then(|dir| {
-            let mut daemon = Line::try_open(&dir).ok()??;
-            snapshot(&mut daemon).ok()
-        });
+        match ask(dir) {
+            Ok(status) => patient.status = status,
+            Err(error) => {
+                let finding = judge_silence(&error);
+                patient.is_unasked = finding.is_some();
+                findings.extend(finding);
+            }
+        }
     }
-    patient.token = token(args, &patient)?;
-    Ok((patient, findings))
+    match token(args, &patient) {
+        Ok(token) => patient.token = token,
+        Err(error) => findings.push(Finding::failed(
+            "token",
+            format!("{error:#}"),
+            "give one that is whole: `ropewalk invite NAME` at the gateway prints another",
+        )),
+    }
+    (patient, findings)
+}
+
+/// What the daemon says; `None` if none runs.
+fn ask(dir: &Path) -> anyhow::Result<Option<Snapshot>> {
+    let daemon = Line::try_open(&StateDir::existing(dir)?)?;
+    daemon.map(|mut daemon| snapshot(&mut daemon)).transpose()
+}
+
+/// Why it may run, and says nothing.
+fn judge_silence(error: &anyhow::Error) -> Option<Finding> {
+    match kind_of(error) {
+        // One that is no end of a bond.
+        Code::Usage => None,
+        Code::Rights => Some(Finding::warning(
+            "daemon",
+            "it is not known whether one runs: this user may not ask it",
+            "run this as root (sudo), or as the daemon's user",
+        )),
+        _ => Some(Finding::failed("daemon", format!("{error:#}"), "look at its log, and restart it")),
+    }
 }
 
 /// The configuration file of the instance with this state directory; a dot is part of its name.
@@ -210,6 +247,9 @@ fn render(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::tests::{Scratch, without_rights};
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
 
     #[test]
     fn an_instance_with_a_dot_in_its_name_has_its_own_file() {
@@ -217,6 +257,36 @@ mod tests {
         assert_eq!(of("/var/lib/ropewalk/client"), Some("/etc/ropewalk/client.toml".into()));
         assert_eq!(of("/var/lib/ropewalk/site.a"), Some("/etc/ropewalk/site.a.toml".into()));
         assert_eq!(of("/"), None);
+    }
+
+    #[test]
+    fn a_token_that_is_damaged_is_a_finding() {
+        let scratch = Scratch::new();
+        scratch.0.write("token", b"rw1_damaged").unwrap();
+        let state = Which { dir: Some(scratch.0.path().into()) };
+        let (patient, findings) = meet(&Doctor { state, config: None, token_file: None, json: false });
+        let token = findings.iter().find(|f| f.check == "token").unwrap();
+        assert!(token.level == Level::Failed && patient.token.is_none(), "{findings:?}");
+    }
+
+    #[test]
+    fn a_daemon_that_is_not_asked_is_not_taken_for_stopped() {
+        let scratch = Scratch::new();
+        let dir = scratch.0.path();
+        assert!(ask(dir).unwrap().is_none());
+        let daemon = UnixListener::bind(scratch.0.socket()).unwrap();
+        for hidden in [dir.to_owned(), dir.join("control.sock")] {
+            let usual = std::fs::metadata(&hidden).unwrap().permissions();
+            std::fs::set_permissions(&hidden, PermissionsExt::from_mode(0)).unwrap();
+            let finding = judge_silence(&without_rights(|| ask(dir).unwrap_err())).unwrap();
+            assert!(finding.level == Level::Warning && finding.found.contains("not known"), "{finding:?}");
+            std::fs::set_permissions(&hidden, usual).unwrap();
+        }
+        drop(daemon);
+        let wrong_end = failure(Code::Usage, "this is for a gateway or a client");
+        assert_eq!(judge_silence(&wrong_end), None);
+        let silent = failure(Code::Failure, "the daemon does not answer");
+        assert_eq!(judge_silence(&silent).unwrap().level, Level::Failed);
     }
 
     #[test]

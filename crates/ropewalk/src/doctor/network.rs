@@ -5,12 +5,18 @@ use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
 use ipnet::IpNet;
 use ropewalk_net::links::{self, Link, interface_towards};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use ropewalk_net::udp::{OpenError, Options, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Kinds of interface that are tunnels; the kernel's words.
 const TUNNELS: [&str; 8] = ["tun", "wireguard", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl"];
 /// Stands for the internet in a lookup of routes (RFC 5737, RFC 3849); nothing is sent.
 const WORLD: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
+/// Where a gateway listens that is told no address.
+const UNNAMED: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 4500),
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 4500),
+];
 
 pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     let links = links::list()?;
@@ -35,13 +41,30 @@ fn ports(patient: &Patient) -> Finding {
         let has = has.map_or_else(String::new, |listen| format!(" and has UDP {}", names(&listen)));
         return Finding::ok("port", format!("the gateway runs{has}"));
     }
-    let listen = patient.file.as_ref().map(|f| f.serve.listen.clone()).unwrap_or_default();
-    let listen = if listen.is_empty() { vec![SocketAddr::from(([0, 0, 0, 0], 4500))] } else { listen };
-    // Those of the other IP version too, so each is closed before the next.
-    let taken = listen.iter().find_map(|a| UdpSocket::bind(a).err().map(|e| (a, e)));
-    match taken {
-        None => Finding::ok("port", format!("UDP {} is free", names(&listen))),
-        Some((address, e)) if e.kind() == std::io::ErrorKind::AddrInUse => Finding::failed(
+    let named = patient.file.as_ref().map(|f| f.serve.listen.clone()).unwrap_or_default();
+    let is_named = !named.is_empty();
+    let listen = if is_named { named } else { UNNAMED.to_vec() };
+    let mut free = Vec::new();
+    for address in listen {
+        // Each is closed before the next.
+        match UdpSocket::open(&Options::at(address)) {
+            Ok(_) => free.push(address),
+            // The gateway does without it, too.
+            Err(OpenError::NoFamily(_) | OpenError::NoSuchAddress(_)) if !is_named => {}
+            Err(error) => return judge_port(address, &error, patient.is_unasked),
+        }
+    }
+    Finding::ok("port", format!("UDP {} is free", names(&free)))
+}
+
+fn judge_port(address: SocketAddr, error: &OpenError, may_be_ours: bool) -> Finding {
+    match error {
+        OpenError::PortInUse(_) if may_be_ours => Finding::warning(
+            "port",
+            format!("UDP {address} is taken, perhaps by the gateway itself"),
+            "run this as root (sudo), or as the daemon's user, to know",
+        ),
+        OpenError::PortInUse(_) => Finding::failed(
             "port",
             format!("UDP {address} is taken by another program"),
             format!(
@@ -49,9 +72,10 @@ fn ports(patient: &Patient) -> Finding {
                 address.port()
             ),
         ),
-        Some((address, e)) => {
-            Finding::failed("port", format!("UDP {address}: {e}"), "choose another with --listen")
+        OpenError::NotPermitted(_) => {
+            Finding::warning("port", format!("not tried: {error}"), "run this as root, as the daemon is")
         }
+        error => Finding::failed("port", format!("UDP {address}: {error}"), "choose another with --listen"),
     }
 }
 
@@ -188,6 +212,7 @@ pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{File, Serve};
     use crate::doctor::Level;
     use crate::report::Snapshot;
     use crate::state::tests::Scratch;
@@ -201,6 +226,17 @@ mod tests {
         let listen = vec!["192.0.2.1:4999".parse().unwrap(), "[::]:4999".parse().unwrap()];
         scratch.0.write_json(GATEWAY_FILE, &Listening { listen, ..Listening::default() }).unwrap();
         assert_eq!(ports(&patient).found, "the gateway runs and has UDP 192.0.2.1:4999, [::]:4999");
+    }
+
+    #[test]
+    fn a_gateway_that_may_run_may_have_its_port() {
+        let holder = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let serve = Serve { listen: vec![holder.local_addr().unwrap()], ..Serve::default() };
+        let patient = Patient { file: Some(File { serve, ..File::default() }), ..Patient::default() };
+        let finding = ports(&patient);
+        assert!(finding.level == Level::Failed && finding.found.contains("by another"), "{finding:?}");
+        let finding = ports(&Patient { is_unasked: true, ..patient });
+        assert!(finding.level == Level::Warning && finding.found.contains("by the gateway"), "{finding:?}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use anyhow::Context;
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What people changed.
 const CHANGES: &str = "audit.jsonl";
@@ -19,6 +21,8 @@ const SESSIONS: &str = "sessions.jsonl";
 const MOST: u64 = 1 << 20;
 /// Entries that wait for the disk; what comes then is lost, and said to be.
 const WAITING: usize = 1024;
+/// How long the end of a gateway waits for the disk.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,27 +86,70 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Audit {
     entries: SyncSender<Entry>,
+    unwritten: Arc<Unwritten>,
+}
+
+/// Dropping it waits until all that was noted is written. The thread itself ends with the process:
+/// who answers requests may note something until then.
+#[derive(Debug)]
+pub(crate) struct AuditEnd(Arc<Unwritten>);
+
+/// How many entries are on their way to the disk.
+#[derive(Debug, Default)]
+struct Unwritten {
+    count: Mutex<usize>,
+    fewer: Condvar,
 }
 
 impl Audit {
     /// Starts the thread.
-    pub(crate) fn start(dir: &StateDir) -> anyhow::Result<Audit> {
+    pub(crate) fn start(dir: &StateDir) -> anyhow::Result<(Audit, AuditEnd)> {
         let (entries, inbox) = sync_channel(WAITING);
-        let dir = dir.clone();
+        let (dir, unwritten) = (dir.clone(), Arc::new(Unwritten::default()));
+        let written = Arc::clone(&unwritten);
         let thread = std::thread::Builder::new().name("audit".into());
-        thread.spawn(move || work(&dir, &inbox)).context("a thread cannot be started")?;
-        Ok(Audit { entries })
+        thread.spawn(move || work(&dir, &inbox, &written)).context("a thread cannot be started")?;
+        let end = AuditEnd(Arc::clone(&unwritten));
+        Ok((Audit { entries, unwritten }, end))
     }
 
     /// Notes it soon.
     pub(crate) fn note(&self, entry: Entry) {
-        if let Err(TrySendError::Full(entry)) = self.entries.try_send(entry) {
+        self.unwritten.add();
+        if let Err(refused) = self.entries.try_send(entry) {
+            self.unwritten.take();
+            let (TrySendError::Full(entry) | TrySendError::Disconnected(entry)) = refused;
             tracing::warn!(what = entry.what, "the audit log is behind, and lacks an entry");
         }
     }
 }
 
-fn work(dir: &StateDir, inbox: &Receiver<Entry>) {
+impl Drop for AuditEnd {
+    fn drop(&mut self) {
+        if !self.0.is_none_within(PATIENCE) {
+            tracing::warn!("the disk is slow: the audit log lacks what happened last");
+        }
+    }
+}
+
+impl Unwritten {
+    fn add(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn take(&self) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.fewer.notify_all();
+    }
+
+    fn is_none_within(&self, patience: Duration) -> bool {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.fewer.wait_timeout_while(count, patience, |count| *count > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+    }
+}
+
+fn work(dir: &StateDir, inbox: &Receiver<Entry>, unwritten: &Unwritten) {
     let mut fails = false;
     while let Ok(entry) = inbox.recv() {
         let noted = note(dir, &entry);
@@ -110,6 +157,7 @@ fn work(dir: &StateDir, inbox: &Receiver<Entry>) {
             tracing::error!("{error:#}: the audit log lacks what happens now");
         }
         fails = noted.is_err();
+        unwritten.take();
     }
 }
 
@@ -170,6 +218,17 @@ mod tests {
         assert!(all.len() > 1000 && all.last() == Some(&came));
         let text = dir.read(CHANGES).unwrap().unwrap();
         assert!(text.contains(r#""what":"invited","client":"alice","uid":1000}"#), "{text}");
+    }
+
+    #[test]
+    fn what_was_noted_before_the_end_is_written() {
+        let scratch = Scratch::new();
+        let (audit, end) = Audit::start(&scratch.0).unwrap();
+        for _ in 0..WAITING {
+            audit.note(Entry::new("changed"));
+        }
+        drop(end);
+        assert_eq!(read(&scratch.0).unwrap().0.len(), WAITING);
     }
 
     #[test]

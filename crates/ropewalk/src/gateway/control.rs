@@ -198,7 +198,7 @@ mod tests {
             Machine::that_grants_nothing(),
         )
         .unwrap();
-        let audit = Audit::start(dir).unwrap();
+        let (audit, _) = Audit::start(dir).unwrap();
         (GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit }, expelled)
     }
 

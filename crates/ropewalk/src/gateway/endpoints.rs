@@ -93,8 +93,8 @@ fn own_addresses(device: &str) -> anyhow::Result<Vec<IpAddr>> {
         matches!(link.unusable(&[device]), None | Some(Unusable::Loopback))
     };
     let links = links::list()?;
-    let addresses = links.iter().filter(|l| reachable(l)).flat_map(|l| &l.addresses);
-    Ok(addresses.filter(|a| a.usable && !a.ip.is_loopback()).map(|a| a.ip).collect())
+    let addresses = links.iter().filter(|l| reachable(l)).flat_map(links::Link::lasting_addresses);
+    Ok(addresses.filter(|ip| !ip.is_loopback()).collect())
 }
 
 /// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).

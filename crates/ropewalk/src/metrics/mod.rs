@@ -19,8 +19,8 @@ pub(crate) use port::serve;
 
 use crate::bunch::report::{BunchStatus, GatewayStatus};
 use crate::control::protocol::Response;
-use crate::report::Snapshot;
 use crate::report::pep::PepStatus;
+use crate::report::{Peer, Snapshot};
 use crate::roam::report::RoamStatus;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -59,15 +59,15 @@ impl Collector for Scrape<Snapshot> {
         for metric in GATEWAY {
             write(&mut encoder, metric, &gateways)?;
         }
-        let peers: Vec<_> = s.peers.iter().map(|p| (vec![pair("peer", &p.name)], p)).collect();
+        let sessions = sessions(&s.peers);
+        let peers: Vec<_> = sessions.iter().map(|p| (vec![pair("peer", &p.name)], *p)).collect();
         for metric in PEER {
             write(&mut encoder, metric, &peers)?;
         }
         let label = |peer: &str, path: &crate::report::Path| {
             vec![pair("peer", peer), ("id", path.id.to_string()), pair("path", &path.name)]
         };
-        let paths: Vec<_> = s
-            .peers
+        let paths: Vec<_> = sessions
             .iter()
             .flat_map(|p| p.paths.iter().map(move |path| (label(&p.name, path), path)))
             .collect();
@@ -76,6 +76,19 @@ impl Collector for Scrape<Snapshot> {
         }
         Ok(())
     }
+}
+
+/// One session of each name, as a series may be there once. A client that comes anew has two for a
+/// moment: the one that is heard counts.
+fn sessions(peers: &[Peer]) -> Vec<&Peer> {
+    let mut all: BTreeMap<&str, &Peer> = BTreeMap::new();
+    for peer in peers {
+        let one = all.entry(&peer.name).or_insert(peer);
+        if (peer.up, -peer.silent_s) > (one.up, -one.silent_s) {
+            *one = peer;
+        }
+    }
+    all.into_values().collect()
 }
 
 impl Collector for Scrape<BunchStatus> {
@@ -163,7 +176,7 @@ fn write<T>(
 mod tests {
     use super::*;
     use crate::bunch::report::{AirStatus, ApStatus, CapStatus, Contributor};
-    use crate::report::{Path, Peer, Traffic};
+    use crate::report::{Path, Traffic};
     use crate::roam::report::{AccessPoint, MonitorStatus, PacketBy};
     use std::collections::BTreeSet;
 
@@ -181,6 +194,28 @@ mod tests {
             assert!(text.lines().any(|l| l.starts_with(line)), "{line}\n{text}");
         }
         assert!(!text.contains("ropewalk_path_rtt_seconds{"), "what is not known is not said");
+    }
+
+    #[test]
+    fn a_client_with_two_sessions_is_one_peer() {
+        let session = |up, silent_s, sent_bytes| {
+            let traffic = Traffic { sent_bytes, ..Traffic::default() };
+            let path = Path { name: "wan0".into(), traffic, ..Path::default() };
+            Peer { name: "alice".into(), up, silent_s, paths: vec![path], ..Peer::default() }
+        };
+        let (new, old, begins) = (session(true, 0.1, 7), session(true, 3.0, 8), session(false, 0.0, 9));
+        for peers in [[old.clone(), new.clone(), begins.clone()], [new, begins, old]] {
+            let status = Box::new(Snapshot { peers: peers.into(), ..Snapshot::default() });
+            let text = text(Response::Status { status }).unwrap();
+            for (series, value) in [
+                ("ropewalk_peer_up{peer=\"alice\"} ", "1"),
+                ("ropewalk_path_sent_bytes_total{peer=\"alice\",id=\"0\",path=\"wan0\"} ", "7"),
+            ] {
+                let of = text.lines().filter_map(|line| line.strip_prefix(series));
+                let of: Vec<&str> = of.map(|v| v.trim_end_matches(".0")).collect();
+                assert_eq!(of, [value], "{series}\n{text}");
+            }
+        }
     }
 
     #[test]

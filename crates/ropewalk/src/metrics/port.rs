@@ -83,7 +83,10 @@ impl Port {
             match listener.accept().await {
                 Ok((stream, _)) => {
                     let port = Arc::clone(&self);
-                    server.converse(room, stream, move |request, _| Arc::clone(&port).answer(request));
+                    server.converse(room, stream, move |request, pulse| {
+                        pulse.beat();
+                        Arc::clone(&port).answer(request)
+                    });
                 }
                 Err(error) => {
                     // Out of descriptors, most likely: it passes.

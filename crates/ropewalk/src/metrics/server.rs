@@ -39,8 +39,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A connection that nothing happened on for `idle` is closed, and without `keep_alive` after
-    /// its first answer, too.
+    /// A connection whose [`Pulse`] did not beat for `idle` is closed, and without `keep_alive`
+    /// after its first answer, too.
     pub(crate) fn new(idle: Duration, keep_alive: bool) -> Server {
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         Server { connections, idle, keep_alive, began: Instant::now() }
@@ -51,7 +51,8 @@ impl Server {
         Arc::clone(&self.connections).acquire_owned().await.ok()
     }
 
-    /// Answers on a connection, on a task of its own, which has the `room` until it ends.
+    /// Answers on a connection, on a task of its own, which has the `room` until it ends. Whom
+    /// `answer` knows it lets stay by the pulse: others could ask again and again.
     pub(crate) fn converse<F, B>(
         &self,
         room: OwnedSemaphorePermit,
@@ -67,7 +68,6 @@ impl Server {
         pulse.beat();
         let beats = Arc::clone(&pulse);
         let service = service_fn(move |request: Request<Incoming>| {
-            beats.beat();
             let response = answer(request, Arc::clone(&beats));
             async move { Ok::<_, Infallible>(response.await) }
         });
@@ -79,16 +79,16 @@ impl Server {
             .max_buf_size(HEAD_MAX)
             .max_headers(HEADERS_MAX);
         let mut connection = Box::pin(server.serve_connection(TokioIo::new(stream), service));
-        let idle = self.idle;
+        let (idle, look) = (self.idle, LOOK.min(self.idle));
         tokio::spawn(async move {
             // Also a client that takes nothing of what it is sent is not waited for.
-            while timeout(LOOK, &mut connection).await.is_err() && pulse.silent() < idle {}
+            while timeout(look, &mut connection).await.is_err() && pulse.silent() < idle {}
             drop((connection, room));
         });
     }
 }
 
-/// When something happened last on a connection.
+/// When something happened last on a connection that may hold it.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     began: Instant,
@@ -126,4 +126,66 @@ fn is_local(authority: &str, own: Option<IpAddr>) -> bool {
     });
     let mut names = ["127.0.0.1", "localhost", "[::1]"].into_iter().chain(own.as_deref());
     names.any(|name| authority.strip_prefix(name).is_some_and(port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{SocketAddr, TcpStream};
+
+    /// Serves who asks for `/known`, and everybody else for `idle`.
+    fn serving(idle: Duration) -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_io().enable_time().build().unwrap();
+        std::thread::spawn(move || {
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                let server = Server::new(idle, true);
+                while let (Some(room), Ok((stream, _))) = (server.room().await, listener.accept().await) {
+                    server.converse(room, stream, |request, pulse: Arc<Pulse>| {
+                        if request.uri().path() == "/known" {
+                            pulse.beat();
+                        }
+                        std::future::ready(Response::new(Full::new(Bytes::new())))
+                    });
+                }
+            });
+        });
+        address
+    }
+
+    /// Asks again and again on one connection; how long it lasted, `most` at most.
+    fn lasts(address: SocketAddr, path: &str, most: Duration) -> Duration {
+        let mut answers = BufReader::new(TcpStream::connect(address).unwrap());
+        let began = Instant::now();
+        let mut is_open = true;
+        while is_open && began.elapsed() < most {
+            let asked = write!(answers.get_mut(), "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+            is_open = asked.is_ok();
+            // The head of the answer, which has no body.
+            let mut line = String::new();
+            while is_open && line != "\r\n" {
+                line.clear();
+                is_open = answers.read_line(&mut line).is_ok_and(|read| read > 0);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        began.elapsed()
+    }
+
+    #[test]
+    fn who_asks_again_and_again_holds_no_connection_unless_it_is_known() {
+        let idle = Duration::from_secs(2);
+        let address = serving(idle);
+        let known = std::thread::spawn(move || lasts(address, "/known", idle * 5 / 2));
+        let most = Duration::from_secs(60);
+        assert!(lasts(address, "/", most) < most);
+        assert!(known.join().unwrap() >= idle * 5 / 2);
+    }
 }

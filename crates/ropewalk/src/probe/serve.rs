@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 const SESSION: Duration = Duration::from_secs(180);
 /// How long a client may think between two requests: its own part of the tests is in it.
 const BETWEEN: Duration = Duration::from_secs(MAX_SECONDS as u64 + 10);
+/// After a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens, and serves until it is stopped.
 pub(super) fn run(args: &Probe) -> Result<()> {
@@ -35,11 +37,28 @@ pub(super) fn run(args: &Probe) -> Result<()> {
     );
     let key = Key::new(&text);
     loop {
-        let (stream, from) = listener.accept().context("no connection can be accepted")?;
+        let (stream, from) = accept(&listener)?;
         match session(stream, (&listener, &socket), from.ip(), &key) {
             Ok(true) => say(&format!("{}: measured", from.ip())),
             Ok(false) => say(&format!("{}: refused, it does not know the key", from.ip())),
             Err(error) => say(&format!("{}: {error:#}", from.ip())),
+        }
+    }
+}
+
+/// The next connection. That none can be accepted for a moment is said once, and waited for.
+fn accept(listener: &TcpListener) -> Result<(TcpStream, SocketAddr)> {
+    let mut is_said = false;
+    loop {
+        match listener.accept() {
+            Err(error) if stream::passes(&error) => {
+                if !is_said {
+                    say(&format!("no connection can be accepted: {error}; trying again"));
+                }
+                is_said = true;
+                std::thread::sleep(PAUSE);
+            }
+            accepted => return accepted.context("no connection can be accepted"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::wire::{End, Token};
 use anyhow::{Context, Result, ensure};
 use ropewalk_net::tcp_info::{TcpInfo, tcp_info};
+use rustix::io::Errno;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -58,13 +59,17 @@ fn accept_until(
         match listener.accept() {
             Ok((stream, from)) if from.ip() == peer => all.extend(whose(stream, token)),
             Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                std::thread::sleep(Duration::from_millis(2))
-            }
+            Err(error) if passes(&error) => std::thread::sleep(Duration::from_millis(2)),
             Err(error) => return Err(error).context("no connection can be accepted"),
         }
     }
     Ok(all)
+}
+
+/// Whether `accept` may do better in a moment: nobody came yet, the connection was gone again, or
+/// descriptors or memory are short (accept(2)).
+pub(super) fn passes(error: &std::io::Error) -> bool {
+    !matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::BADF | Errno::NOTSOCK))
 }
 
 /// The role of a connection that has the session's token.

@@ -1,6 +1,7 @@
 //! What the ends of a backhaul between an access point and a repeater say of the queue towards the
 //! clients, in the form in which `status --json` has it.
 
+use super::count;
 use ropewalk_bond::backhaul::BackhaulStatus;
 use ropewalk_bond::backhaul::limiter::Allowance;
 use schemars::JsonSchema;
@@ -40,10 +41,9 @@ impl ChannelSwitcher {
             _ => String::new(),
         };
         let now = if self.searching { ", searching" } else { "" };
-        format!(
-            "{} at {at}{now}; {} searches, {} switches{last}",
-            self.interface, self.searches, self.switches
-        )
+        let searches = count(self.searches as usize, "search");
+        let switches = count(self.switches as usize, "switch");
+        format!("{} at {at}{now}; {searches}, {switches}{last}", self.interface)
     }
 }
 
@@ -138,6 +138,13 @@ impl Backhaul {
 mod tests {
     use super::*;
     use ropewalk_bond::backhaul::limiter::Counters;
+
+    #[test]
+    fn one_search_is_one() {
+        let of = |n| ChannelSwitcher { searches: n, switches: n, ..ChannelSwitcher::default() }.line();
+        assert_eq!(of(1), " at an unknown channel; 1 search, 1 switch");
+        assert_eq!(of(2), " at an unknown channel; 2 searches, 2 switches");
+    }
 
     #[test]
     fn each_end_says_what_it_knows() {

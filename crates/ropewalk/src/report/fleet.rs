@@ -1,5 +1,6 @@
 //! How a gateway stands in its fleet.
 
+use super::count;
 use ropewalk_fleet::MemberReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,8 @@ impl FleetStatus {
             );
         }
         if self.waiting > 0 {
-            let _ = write!(out, "; {} devices wait", self.waiting);
+            let verb = if self.waiting == 1 { "waits" } else { "wait" };
+            let _ = write!(out, "; {} {verb}", count(self.waiting, "device"));
         }
         out.push('\n');
         for warning in &self.warnings {
@@ -75,7 +77,8 @@ impl FleetStatus {
         }
         for g in &self.gateways {
             let state = if g.draining { ", draining" } else { "" };
-            let _ = writeln!(out, "  {}: {} clients{state}, {}", g.name, g.clients, g.endpoints.join(" "));
+            let clients = count(g.clients, "client");
+            let _ = writeln!(out, "  {}: {clients}{state}, {}", g.name, g.endpoints.join(" "));
         }
         out
     }
@@ -99,6 +102,9 @@ mod tests {
         status.warnings.push("etcd has no room left".into());
         assert!(status.lines().contains("\n  warning: etcd has no room left\n"));
         (status.reachable, status.silent_s, status.waiting) = (false, 7.2, 1);
-        assert!(status.lines().contains("not answered for 7 s") && status.lines().contains("1 devices wait"));
+        status.gateways[0].clients = 1;
+        let lines = status.lines();
+        assert!(lines.contains("not answered for 7 s") && lines.contains("; 1 device waits\n"), "{lines}");
+        assert!(lines.contains("\n  a: 1 client, draining"), "{lines}");
     }
 }

@@ -511,3 +511,13 @@ fn notes(core: &Core) -> Vec<String> {
     }
     notes
 }
+
+/// A number of things, as people say it.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    let end = match n {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{n} {what}{end}")
+}

@@ -5,7 +5,7 @@ use super::listener::Listener;
 use super::marks::{self, Marking, Uplink};
 use super::monitor::Receiver;
 use super::paths::{Seen, paths};
-use super::plan::{Bounds, Candidate, Verdict, plan, shortage};
+use super::plan::{Bounds, Candidate, Verdict, give_way, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
 use super::report::{AccessPoint, RoamStatus};
 use super::station::{Station, World};
@@ -39,6 +39,9 @@ const TICK: Duration = Duration::from_millis(200);
 const LOST: Duration = Duration::from_secs(5);
 /// One that could not be joined is not tried again for this long, and twice as long after each failure, up to the second.
 const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(320));
+/// One whose portal stays shut for the first, as nobody logs in, goes if another network could be
+/// joined in its place, and is tried again after the second.
+const SHUT: (Duration, Duration) = (Duration::from_secs(120), Duration::from_secs(600));
 /// Access points that were left are shown for this long.
 const SHOWN: Duration = Duration::from_secs(60);
 /// Access points that rest, and those that were left, kept at most.
@@ -86,7 +89,9 @@ pub(super) fn run(
     let receiver = Receiver::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
-    let _server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    let server = Server::start(&dir, Control(Arc::clone(&shown)))?;
+    // A client of another user asks for packet times; nothing is changed by this socket.
+    server.let_group_ask()?;
     if let Some(address) = metrics {
         let control = Control(Arc::clone(&shown));
         crate::metrics::serve(address, move || {
@@ -256,18 +261,27 @@ impl Daemon {
 
     /// It is not tried for a while.
     fn rest(&mut self, bssid: [u8; 6], now: Duration) {
+        let next = self.resting.get(&bssid).map_or(REST.0, |(_, next)| *next);
+        self.rest_until(bssid, now + next, (next * 2).min(REST.1), now);
+    }
+
+    /// It is not tried before `until`, and for `next` if it fails then.
+    fn rest_until(&mut self, bssid: [u8; 6], until: Duration, next: Duration, now: Duration) {
         self.resting.retain(|_, (until, _)| *until + REST.1 > now);
         if self.resting.len() >= MOST {
             self.resting.pop_first();
         }
-        let (_, next) = self.resting.get(&bssid).copied().unwrap_or((now, REST.0));
-        self.resting.insert(bssid, (now + next, (next * 2).min(REST.1)));
+        self.resting.insert(bssid, (until, next));
+    }
+
+    fn rests(&self, bssid: &[u8; 6], now: Duration) -> bool {
+        self.resting.get(bssid).is_some_and(|(until, _)| *until > now)
     }
 
     /// Starts a scan when one is due, and takes what it heard.
     fn listen(&mut self, now: Duration) -> anyhow::Result<()> {
         match self.listener.poll() {
-            Some(Ok(heard)) => self.plan(&heard)?,
+            Some(Ok(heard)) => self.plan(&heard, now)?,
             Some(Err(error)) => tracing::warn!("{error}"),
             None => {}
         }
@@ -275,8 +289,9 @@ impl Daemon {
             return Ok(());
         }
         let joined = self.stations.iter().find(|s| s.may_scan());
+        let is_held = self.channel_holder(now).is_some();
         let (name, index, channel) = match (joined, self.stations.is_empty()) {
-            (Some(s), _) => (s.name().to_owned(), s.network.index, Some(s.bss.frequency_mhz)),
+            (Some(s), _) => (s.name().to_owned(), s.network.index, is_held.then_some(s.bss.frequency_mhz)),
             // Those that are joining scan themselves.
             (None, false) => return Ok(()),
             (None, true) => {
@@ -291,22 +306,62 @@ impl Daemon {
                 (i.name.clone(), i.index, None)
             }
         };
-        self.due.scan =
-            now + if channel.is_some() { Duration::from_secs(self.roam.scan_every_s) } else { LOST };
+        let is_lost = self.stations.is_empty();
+        self.due.scan = now + if is_lost { LOST } else { Duration::from_secs(self.roam.scan_every_s) };
         self.listener.start(&name, index, channel);
         Ok(())
     }
 
-    fn plan(&mut self, heard: &[Bss]) -> anyhow::Result<()> {
+    /// A station for whose sake the channel stays the same.
+    fn channel_holder(&self, now: Duration) -> Option<&Station> {
+        self.stations.iter().find(|s| !s.is_shut_for(SHUT.0, now))
+    }
+
+    fn plan(&mut self, heard: &[Bss], now: Duration) -> anyhow::Result<()> {
         // It would take a station's place.
         self.listener.switch_off(&mut self.journal)?;
         let ours: Vec<&str> = self.stations.iter().map(Station::name).collect();
         self.others = self.chosen.others(&ours)?;
-        let channel_mhz = self.stations.first().map(|s| s.bss.frequency_mhz);
-        let channel_mhz = channel_mhz.or(self.others.channel_mhz).or(self.roam.channel_mhz());
+        let holder = self.channel_holder(now).map(|s| s.bss.frequency_mhz);
+        // Who cannot be joined now is no reason for a channel.
+        let is_shut = |bss: &Bss| holder.is_none() && self.stations.iter().any(|s| s.bss.ssid == bss.ssid);
+        let heard = heard.iter().filter(|bss| !self.rests(&bss.bssid, now) && !is_shut(bss));
+        let heard: Vec<Bss> = heard.cloned().collect();
+        let channel_mhz = holder.or(self.others.channel_mhz).or(self.roam.channel_mhz());
         let bounds = Bounds { limits: self.roam.limits(), channel_mhz, room: self.room() };
-        self.candidates = plan(heard, &self.known, &self.others.bssids, &bounds);
+        self.candidates = plan(&heard, &self.known, &self.others.bssids, &bounds);
         Ok(())
+    }
+
+    /// Access points that could be joined, and are not.
+    fn newcomers(&self, now: Duration) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(move |c| {
+            matches!(c.verdict, Verdict::Join | Verdict::Enough | Verdict::NoRoom)
+                && self.stations.iter().all(|s| s.bss.bssid != c.bss.bssid)
+                && !self.rests(&c.bss.bssid, now)
+        })
+    }
+
+    /// Stations whose portals stay shut go where other networks have no other place: other access
+    /// points of the same have the same portal.
+    fn give_way(&mut self, now: Duration) {
+        let shut = |s: &Station| s.is_shut_for(SHUT.0, now);
+        let own: Vec<(u32, bool)> = self.stations.iter().map(|s| (s.bss.frequency_mhz, shut(s))).collect();
+        let is_other = |c: &&Candidate| !self.stations.iter().any(|s| shut(s) && s.bss.ssid == c.bss.ssid);
+        let others: Vec<u32> = self.newcomers(now).filter(is_other).map(|c| c.bss.frequency_mhz).collect();
+        let gone = give_way(&own, &others, (self.roam.most as usize).min(self.room()));
+        if gone.is_empty() {
+            return;
+        }
+        for (place, station) in std::mem::take(&mut self.stations).into_iter().enumerate() {
+            if !gone.contains(&place) {
+                self.stations.push(station);
+                continue;
+            }
+            let bssid = station.bss.bssid;
+            self.leave(station, "its portal stays shut: another network takes its place", false, now);
+            self.rest_until(bssid, now + SHUT.1, REST.0, now);
+        }
     }
 
     fn room(&self) -> usize {
@@ -315,11 +370,11 @@ impl Daemon {
 
     /// Who is joined, and who is left: `ropewalk_roam::choose` over those that are joined and those that were heard.
     fn decide(&mut self, now: Duration) {
+        self.give_way(now);
         let mut limits = self.roam.limits();
         limits.most = limits.most.min(self.room());
         limits.beacon_loss *= GONE;
-        let joined: Vec<[u8; 6]> = self.stations.iter().map(|s| s.bss.bssid).collect();
-        let rests = |bssid: &[u8; 6]| self.resting.get(bssid).is_some_and(|(until, _)| *until > now);
+        let channel_mhz = self.stations.first().map(|s| s.bss.frequency_mhz);
         // Who takes another's place is stronger at two scans, for to join costs seconds.
         let is_full = self.stations.len() >= limits.most;
         let signal = |c: &Candidate| match is_full {
@@ -327,13 +382,8 @@ impl Daemon {
             false => Some(c.signal_dbm),
         };
         let newcomers: Vec<Candidate> = self
-            .candidates
-            .iter()
-            .filter(|c| {
-                matches!(c.verdict, Verdict::Join | Verdict::Enough | Verdict::NoRoom)
-                    && !joined.contains(&c.bss.bssid)
-                    && !rests(&c.bss.bssid)
-            })
+            .newcomers(now)
+            .filter(|c| channel_mhz.is_none_or(|mhz| mhz == c.bss.frequency_mhz))
             .filter_map(|c| Some(Candidate { signal_dbm: signal(c)?, ..c.clone() }))
             .collect();
         let mut heard: Vec<Heard> = Vec::new();

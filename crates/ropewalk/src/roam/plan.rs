@@ -1,6 +1,7 @@
 //! Which access points are joined, and why the others are not.
 
 use super::text;
+use crate::report::count;
 use ropewalk_net::wifi::{Bss, KnownNetwork};
 use ropewalk_roam::choose::{Heard, Limits, choose};
 use ropewalk_roam::rate::{Generation, expected_bps};
@@ -138,6 +139,20 @@ fn sorted(mut all: Vec<Candidate>) -> Vec<Candidate> {
     all
 }
 
+/// Which stations go because their portals stay shut, by their places; each has its channel, and
+/// whether it is such a one. As many go as newcomers of other networks have no place; and all, if all
+/// are shut, where the newcomers are on another channel.
+pub(super) fn give_way(stations: &[(u32, bool)], newcomers_mhz: &[u32], most: usize) -> Vec<usize> {
+    let is_here = |mhz: &&u32| stations.iter().any(|(own, _)| own == *mhz);
+    let here = newcomers_mhz.iter().filter(is_here).count();
+    let shut = stations.iter().enumerate().filter(|(_, (_, is_shut))| *is_shut).map(|(place, _)| place);
+    if here > 0 {
+        return shut.take(here.saturating_sub(most.saturating_sub(stations.len()))).collect();
+    }
+    let shut: Vec<usize> = shut.collect();
+    if shut.len() == stations.len() && !newcomers_mhz.is_empty() { shut } else { Vec::new() }
+}
+
 /// Why fewer are joined than there could be, in a sentence.
 pub(super) fn shortage(radio: &str, stations: u32, others: u32, most: usize) -> Option<String> {
     let room = stations.saturating_sub(others) as usize;
@@ -150,8 +165,8 @@ pub(super) fn shortage(radio: &str, stations: u32, others: u32, most: usize) -> 
         n => format!(", and other programs have {n} of them"),
     };
     Some(format!(
-        "{radio} can be {stations} station{} at once by its interface combinations (`iw list`){held}: {room} of the {most} access points that could be joined",
-        if stations == 1 { "" } else { "s" },
+        "{radio} can be {} at once by its interface combinations (`iw list`){held}: {room} of the {most} access points that could be joined",
+        count(stations as usize, "station"),
     ))
 }
 
@@ -236,6 +251,18 @@ mod tests {
         assert_eq!(verdicts(&[], &[], 8, None), []);
         // A radio of one station says so of the others.
         assert!(verdicts(&all, &[], 1, None).contains(&(2, Verdict::NoRoom)));
+    }
+
+    #[test]
+    fn who_has_a_portal_that_stays_shut_gives_way_to_who_has_no_other_place() {
+        let (shut, open) = ((2437, true), (2437, false));
+        assert_eq!(give_way(&[open, shut, shut], &[2437], 3), [1]);
+        assert_eq!(give_way(&[open, shut, shut], &[2437, 2437, 2437], 3), [1, 2]);
+        assert!(give_way(&[open, shut], &[2437], 3).is_empty(), "there is room for both");
+        assert!(give_way(&[open, open, open], &[2437], 3).is_empty());
+        assert!(give_way(&[shut, shut], &[], 2).is_empty(), "nobody else is there");
+        assert_eq!(give_way(&[shut, shut], &[5180], 3), [0, 1], "a radio has one channel");
+        assert!(give_way(&[shut, open], &[5180], 3).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whether somebody else answers for the internet: a captive portal (RFC 8952) answers a plain HTTP request with a page of its own.
 
 use ropewalk_net::patience::ReadUntil;
-use ropewalk_net::udp::connect_by;
+use ropewalk_net::stream;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -54,7 +54,7 @@ impl Redirect {
 
 /// Nobody answers for a gateway but itself, and its own web server sends browsers to itself.
 fn redirected(interface: &str, machine: IpAddr, names: &[String]) -> Option<String> {
-    let stream = connect_by(interface, SocketAddr::new(machine, 80), PATIENCE).ok()?;
+    let stream = stream::connect(SocketAddr::new(machine, 80), Some(interface), PATIENCE).ok()?;
     let target = Target { host: literal(machine), port: 80, path: "/".into() };
     send(&stream, &target).ok()?;
     let mut head = Vec::new();
@@ -183,7 +183,8 @@ fn ask(url: &str, interface: &str) -> Result<Answer, String> {
     let addresses: Vec<SocketAddr> = addresses.take(4).collect();
     let mut why = format!("{bare} has no address");
     for address in addresses {
-        match connect_by(interface, address, PATIENCE).and_then(|stream| exchange(&stream, &target)) {
+        let connected = stream::connect(address, Some(interface), PATIENCE);
+        match connected.and_then(|stream| exchange(&stream, &target)) {
             Ok(line) => return Ok(judge(&line)),
             Err(error) => why = format!("{bare} is not reached: {error}"),
         }

@@ -50,6 +50,11 @@ impl Phase {
     fn may_scan(&self) -> bool {
         matches!(self, Phase::Probing { .. } | Phase::Active)
     }
+
+    /// Somebody else answers for the internet, or nobody.
+    fn is_shut(&self) -> bool {
+        matches!(self, Phase::Probing { why, .. } if !why.is_empty())
+    }
 }
 
 /// What a station works with.
@@ -165,6 +170,11 @@ impl Station {
 
     pub(super) fn is_active(&self) -> bool {
         matches!(self.phase, Phase::Active)
+    }
+
+    /// Whether its portal has been shut for so long.
+    pub(super) fn is_shut_for(&self, span: Duration, now: Duration) -> bool {
+        self.phase.is_shut() && now.saturating_sub(self.since) >= span
     }
 
     /// Whether it can look for other access points.
@@ -539,12 +549,15 @@ mod tests {
     #[test]
     fn one_with_a_portal_that_is_shut_looks_for_others() {
         let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
+        assert!(shut.is_shut() && !Phase::Active.is_shut());
+        let asked = Phase::Probing { probe: None, again: Duration::ZERO, why: String::new() };
+        assert!(!asked.is_shut(), "nobody has answered yet");
         assert!(shut.may_scan() && Phase::Active.may_scan());
         assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());
     }
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
-        let address = Address { ip: ip.parse().unwrap(), prefix_len: 24, usable: true };
+        let address = Address::new(ip.parse().unwrap(), 24);
         Link { index, name: name.into(), addresses: vec![address], ..Link::default() }
     }
 

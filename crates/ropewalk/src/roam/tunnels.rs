@@ -77,7 +77,7 @@ mod tests {
 
     fn link(index: u32, name: &str, kind: Option<&str>, address: &str) -> Link {
         let address: IpNet = address.parse().unwrap();
-        let address = Address { ip: address.addr(), prefix_len: address.prefix_len(), usable: true };
+        let address = Address::new(address.addr(), address.prefix_len());
         let kind = kind.map(str::to_owned);
         Link { index, name: name.into(), kind, addresses: vec![address], ..Link::default() }
     }

@@ -7,7 +7,7 @@ use super::wireguard::{self, Imported};
 use super::{Answer, Common, Places, gateway, list, quoted, shell};
 use crate::cli::interface;
 use crate::commands::snapshot;
-use crate::config::File;
+use crate::config::{Domain, File};
 use crate::control::ask::Line;
 use crate::exit::{Code, failure};
 use crate::report::Snapshot;
@@ -50,6 +50,9 @@ pub(crate) struct ClientArgs {
     /// Use this name server through the bond; give it again for more [default: none]
     #[arg(long = "dns", value_name = "ADDR")]
     dns: Vec<IpAddr>,
+    /// Ask these name servers only about this domain, such as corp.example; give it again for more
+    #[arg(long = "dns-domain", value_name = "DOMAIN")]
+    dns_domains: Vec<Domain>,
     /// Take routes, name servers, MTU and keepalive from this file of wg-quick
     #[arg(long, value_name = "FILE")]
     from_wg: Option<PathBuf>,
@@ -63,6 +66,7 @@ struct Plan {
     routes: Vec<IpNet>,
     kill_switch: bool,
     dns: Vec<IpAddr>,
+    dns_domains: Vec<Domain>,
     paths: Vec<String>,
     imported: Imported,
     service: bool,
@@ -105,12 +109,17 @@ fn ask(args: &ClientArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Resul
     }
     let given = [&args.dns[..], &imported.dns].concat();
     let dns = if full { dialogue.values("Name servers to ask through the bond", &given)? } else { given };
+    let dns_domains = args.dns_domains.clone();
+    if dns.is_empty() && !dns_domains.is_empty() {
+        return Err(failure(Code::Usage, "--dns-domain needs a name server, such as --dns 10.77.0.1"));
+    }
     let can = Systemd::runs(places);
     if args.common.service == Some(Answer::Yes) && !can {
         return Err(failure(Code::Usage, "--service yes: systemd does not run this machine"));
     }
     let service = can && dialogue.confirm("Connect now, and with the machine?", args.common.service, true)?;
-    Ok(Plan { token, is_kept, routes, kill_switch, dns, paths: args.paths.clone(), imported, service })
+    let paths = args.paths.clone();
+    Ok(Plan { token, is_kept, routes, kill_switch, dns, dns_domains, paths, imported, service })
 }
 
 fn imported(file: Option<&Path>, dialogue: &Dialogue) -> anyhow::Result<Imported> {
@@ -259,6 +268,10 @@ fn config(plan: &Plan, places: &Places) -> String {
     text.push_str(&format!("route = {}\n", list(&plan.routes)));
     if !plan.dns.is_empty() {
         text.push_str(&format!("dns = {}\n", list(&plan.dns)));
+    }
+    if !plan.dns_domains.is_empty() {
+        let names: Vec<&str> = plan.dns_domains.iter().map(|domain| domain.0.as_str()).collect();
+        text.push_str(&format!("dns-domains = {}\n", list(&names)));
     }
     text.push_str(&format!("kill-switch = {}\n", plan.kill_switch));
     for path in &plan.paths {

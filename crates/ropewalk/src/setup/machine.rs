@@ -46,9 +46,9 @@ pub(super) fn has_ipv6() -> bool {
 /// Addresses by which others may reach this machine, public ones first.
 pub(super) fn addresses() -> anyhow::Result<Vec<IpAddr>> {
     let all = links::list()?;
-    let usable = all.iter().filter(|l| l.unusable(&[]).is_none()).flat_map(|l| &l.addresses);
-    let mut found: Vec<IpAddr> = usable.filter(|a| a.usable).map(|a| a.ip).collect();
-    // A temporary IPv6 address is gone tomorrow, so IPv4 first.
+    let usable = all.iter().filter(|l| l.unusable(&[]).is_none());
+    let mut found: Vec<IpAddr> = usable.flat_map(Link::lasting_addresses).collect();
+    // A temporary IPv6 address, where there is no other, is gone tomorrow: IPv4 first.
     found.sort_by_key(|ip| (is_private(*ip), ip.is_ipv6()));
     Ok(found)
 }

@@ -38,7 +38,7 @@ pub(crate) enum SetupCommand {
     Gateway(Box<gateway::GatewayArgs>),
     /// Set up this machine as a client of a gateway
     Client(Box<client::ClientArgs>),
-    /// Undo what `setup` did, and nothing else
+    /// Undo what `setup` did, and nothing else; or nothing, where something stands against it
     Undo(UndoArgs),
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct UndoArgs {
     /// Name of the setup
     #[arg(value_name = "NAME", default_value = "home", value_parser = setup_name)]
     pub name: String,
-    /// Remove the state directory too if devices have been invited or connected since
+    /// Also remove files that were changed since, and the state directory if devices have been invited or connected since
     #[arg(long)]
     pub all: bool,
     /// The directory that was given to `setup`

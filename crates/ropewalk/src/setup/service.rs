@@ -1,8 +1,9 @@
 //! Units of systemd.
 
-use super::Places;
 use super::machine::{output, run};
 use super::record::Record;
+use super::{Places, shell};
+use anyhow::Context;
 use std::path::{Path, PathBuf};
 
 /// Where packages and people put units.
@@ -66,7 +67,7 @@ impl Systemd {
             return Ok(());
         }
         let program = visible_program(places, record)?;
-        let unit = end.template().replace("/usr/bin/ropewalk", &program.display().to_string());
+        let unit = end.template().replace("/usr/bin/ropewalk", &exec_word(&program)?);
         record.write(&places.at("etc/systemd/system").join(file), &unit, 0o644)
     }
 
@@ -118,6 +119,44 @@ fn visible_program(places: &Places, record: &mut Record) -> anyhow::Result<PathB
     let copy = places.at(PROGRAM);
     if !copy.exists() {
         record.copy(&own, &copy)?;
+    } else if std::fs::read(&copy).ok() != Some(std::fs::read(&own)?) {
+        eprintln!(
+            "ropewalk: services run {}, which is there already, and is another ropewalk than this one: replace it (`install {} {}`), or remove it before the setup",
+            copy.display(),
+            shell(&own),
+            shell(&copy)
+        );
     }
     Ok(copy)
+}
+
+/// A path as the first word of `ExecStart=` (systemd.service(5), "Command lines"; `%` by
+/// systemd.unit(5), "Specifiers").
+fn exec_word(path: &Path) -> anyhow::Result<String> {
+    let named = path.to_str().filter(|text| !text.contains(char::is_control));
+    let text = named.with_context(|| format!("{path:?} cannot be named in a unit: copy it to /{PROGRAM}"))?;
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@".contains(c);
+    if text.chars().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    let escaped = text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
+    Ok(format!("\"{escaped}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_s_path_is_one_word_for_systemd() {
+        for (path, word) in [
+            ("/usr/local/bin/ropewalk", "/usr/local/bin/ropewalk"),
+            ("/opt/my tools/ropewalk", "\"/opt/my tools/ropewalk\""),
+            ("/opt/100%/ropewalk", "\"/opt/100%%/ropewalk\""),
+            (r#"/opt/a"b\c'd/ropewalk"#, r#""/opt/a\"b\\c'd/ropewalk""#),
+        ] {
+            assert_eq!(exec_word(Path::new(path)).unwrap(), word);
+        }
+        assert!(exec_word(Path::new("/opt/a\nExecStart=/bin/sh")).is_err());
+    }
 }

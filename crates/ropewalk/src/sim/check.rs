@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::exit::{Code, failure};
+use crate::report::count;
 use ropewalk_scenario::Document;
 use ropewalk_scenario::sweep::Plan;
 
@@ -23,6 +24,5 @@ fn said(plan: &Plan) -> String {
         1 => "one run".to_owned(),
         n => format!("{n} runs in its sweep"),
     };
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!("{}, {}, {runs}", count(base.node.len(), "machine"), count(base.flow.len(), "flow"))
 }

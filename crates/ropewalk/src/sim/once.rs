@@ -14,6 +14,8 @@ use std::io::BufWriter;
 pub(crate) fn run(args: &Run) -> Result<()> {
     let document = args.which.document()?;
     let mut scenario = document.scenario()?;
+    // What is written of a run does not make it another.
+    let hash = scenario.hash();
     listen(&mut scenario, &args.pcap);
     if let Some(directory) = &args.out {
         output::prepare(directory)?;
@@ -26,9 +28,10 @@ pub(crate) fn run(args: &Run) -> Result<()> {
         bar.set_position((share * 1000.0) as u64)
     });
     bar.finish_and_clear();
-    let Some(report) = report else {
+    let Some(mut report) = report else {
         return Err(failure(Code::Interrupted, "interrupted; nothing is written of an unfinished run"));
     };
+    report.provenance.scenario = hash;
     simulation
         .end_captures()
         .map_err(|e| failure(Code::Unwritable, format!("{e}; choose another directory with --out")))?;

@@ -9,6 +9,7 @@ use super::store::Store;
 use super::workers::{self, WorkerPool};
 use super::{Sweep, figure, interrupt, once, output};
 use crate::exit::{Code, failure};
+use crate::reproduce::origin::BUILD;
 use anyhow::Result;
 use ropewalk_scenario::over_seeds;
 use ropewalk_scenario::report::Report;
@@ -107,7 +108,6 @@ fn conclude(
     let reports: Vec<Report> = finished.into_iter().map(|(_, report)| report).collect();
     let file = reports.first().map_or("", |r| r.provenance.file.as_str());
     let axes = plan.scales.iter().map(|s| s.name.as_str()).collect();
-    let version = env!("CARGO_PKG_VERSION");
     let told = |v: &Verdict, point: &Labels| OverSeeds {
         point: point.clone(),
         holds: v.holds,
@@ -115,6 +115,7 @@ fn conclude(
     };
     let over = over_seeds.iter().map(|(point, v)| told(v, point)).collect();
     let title = &plan.base.title;
+    let version = BUILD;
     let summary = Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over };
     output::write_json(&directory.join("sweep.json"), &summary)?;
     format.write(directory, &reports, &numbers)?;

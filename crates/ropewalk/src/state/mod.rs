@@ -28,15 +28,15 @@ pub(crate) use ropewalk_fleet::pool;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;
+use ropewalk_net::peer;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,12 +70,15 @@ impl StateDir {
 
     /// The directory at `path`, which a daemon should have made, to talk to that daemon. It may be another user's.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<StateDir> {
-        if !path.is_dir() {
-            let sentence =
-                format!("there is no state directory {}: has a daemon run with it?", path.display());
-            return Err(failure(Code::NotRunning, sentence));
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => StateDir::of(path),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(hidden(path)),
+            _ => {
+                let sentence =
+                    format!("there is no state directory {}: has a daemon run with it?", path.display());
+                Err(failure(Code::NotRunning, sentence))
+            }
         }
-        StateDir::of(path)
     }
 
     fn of(path: &Path) -> anyhow::Result<StateDir> {
@@ -91,6 +94,7 @@ impl StateDir {
                     whole.display()
                 ),
             )),
+            Err(Errno::ACCESS) => Err(hidden(&whole)),
             Err(e) => {
                 Err(e).with_context(|| format!("the state directory {} cannot be read", whole.display()))
             }
@@ -155,9 +159,12 @@ impl StateDir {
         }
     }
 
-    /// A daemon listens at the directory's socket.
+    /// A daemon listens at the directory's socket, also one that takes nobody in.
     fn has_daemon(&self) -> bool {
-        UnixStream::connect(self.socket()).is_ok()
+        match peer::connect(&self.socket(), PATIENCE / 100) {
+            Ok(_) => true,
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        }
     }
 
     /// Takes the directory if nobody has it.
@@ -290,9 +297,16 @@ impl StateDir {
     }
 }
 
+/// Whoever asks may not look there.
+fn hidden(path: &Path) -> anyhow::Error {
+    let words = "is for its user only: run this as root (sudo), or as that user";
+    failure(Code::Rights, format!("the state directory {} {words}", path.display()))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use rustix::thread::{CapabilitySet, CapabilitySets};
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -358,6 +372,32 @@ pub(crate) mod tests {
         assert!(words.contains("belongs to user 54321") && words.contains("chown -R"), "{words}");
     }
 
+    /// Does it without the rights of root to look into everything.
+    pub(crate) fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        let give_up_and_work = || {
+            let none = CapabilitySet::empty();
+            let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+            // This thread's only.
+            rustix::thread::set_capabilities(None, sets).unwrap();
+            work()
+        };
+        std::thread::scope(|s| s.spawn(give_up_and_work).join().unwrap())
+    }
+
+    #[test]
+    fn where_nobody_may_look_rights_are_missing() {
+        let scratch = Scratch::new();
+        let (path, inside) = (scratch.0.path(), scratch.0.path().join("home"));
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0)).unwrap();
+        for asked in [path, inside.as_path()] {
+            let error = without_rights(|| StateDir::existing(asked).unwrap_err());
+            assert_eq!(crate::exit::kind_of(&error), Code::Rights, "{error:#}");
+            assert!(error.to_string().contains("sudo"), "{error:#}");
+        }
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
     #[test]
     fn symbolic_links_are_not_followed() {
         let (scratch, elsewhere) = (Scratch::new(), Scratch::new());
@@ -396,6 +436,9 @@ pub(crate) mod tests {
         let daemon = UnixListener::bind(scratch.0.socket()).unwrap();
         let error = scratch.0.lock().unwrap_err().to_string();
         assert!(error.starts_with("another ropewalk runs with the state directory"), "{error}");
+        // The lock's own question waits there now: a daemon that hangs is one, too.
+        rustix::net::listen(&daemon, 0).unwrap();
+        scratch.0.lock().unwrap_err();
         drop((lock, daemon));
         scratch.0.lock().unwrap();
     }

@@ -86,7 +86,7 @@ fn answer(mut stream: UnixStream, base: &str, site: &Site) {
 
 /// A link to the page of `dir`, which has to be served.
 pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
-    let stream = UnixStream::connect(dir.at(SOCKET)).map_err(|error| match error.kind() {
+    let stream = ropewalk_net::peer::connect(&dir.at(SOCKET), PATIENCE).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
             let path = dir.path().display();
             let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");

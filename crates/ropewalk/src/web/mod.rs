@@ -29,7 +29,7 @@ mod timeline;
 mod view;
 mod walk;
 
-use crate::cli::State;
+use crate::cli::Existing;
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use access::Access;
@@ -43,7 +43,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{BufRead, ErrorKind, IsTerminal};
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +59,7 @@ const WAITING: usize = 4;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Web {
     #[command(flatten)]
-    pub state: State,
+    pub state: Existing,
     /// Address of the page, on this machine only
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4580")]
     pub listen: SocketAddr,
@@ -213,7 +212,10 @@ async fn listen_on(address: SocketAddr) -> anyhow::Result<TcpListener> {
 fn listen_at(path: &Path) -> anyhow::Result<UnixListener> {
     if let Ok(there) = std::fs::symlink_metadata(path) {
         let words = format!("{} is there already: name another path with --socket", path.display());
-        if !there.file_type().is_socket() || UnixStream::connect(path).is_ok() {
+        // Also a page that takes nobody in any more is one.
+        let connected = ropewalk_net::peer::connect(path, LOOK);
+        let is_left = connected.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+        if !there.file_type().is_socket() || !is_left {
             return Err(failure(Code::Taken, words));
         }
         std::fs::remove_file(path).with_context(|| format!("{} cannot be removed", path.display()))?;

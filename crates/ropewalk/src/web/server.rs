@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// A connection that nothing happened on for this long is closed.
+/// A connection is closed by which no browser that was let in asked or took anything for this long.
 const IDLE: Duration = Duration::from_secs(30);
 /// Most bytes of a request's body.
 const BODY_MAX: usize = 4096;
@@ -94,18 +94,19 @@ impl Site {
         match (path, changes) {
             ("/api/open", true) => self.open(request).await,
             ("/api/live", false) => {
-                self.access.may_look(request.headers())?;
+                self.may_look(request.headers(), &pulse)?;
                 Ok(self.live(pulse))
             }
             ("/api/history", false) => {
-                self.access.may_look(request.headers())?;
+                self.may_look(request.headers(), &pulse)?;
                 self.history(request.uri().query().unwrap_or(""))
             }
-            ("/api/clients", false) => self.ask(request.headers(), actions::clients).await,
-            ("/api/flows", false) => self.ask(request.headers(), actions::flows).await,
-            ("/api/grants", false) => self.ask(request.headers(), actions::grants).await,
+            ("/api/clients", false) => self.ask(request.headers(), &pulse, actions::clients).await,
+            ("/api/flows", false) => self.ask(request.headers(), &pulse, actions::flows).await,
+            ("/api/grants", false) => self.ask(request.headers(), &pulse, actions::grants).await,
             ("/api/act", true) => {
                 self.access.may_change(request.headers())?;
+                pulse.beat();
                 let action: Action = read(request).await?;
                 let shared = Arc::clone(&self.shared);
                 blocking(move || actions::act(&shared, action)).await
@@ -113,6 +114,13 @@ impl Site {
             _ if API.contains(&path) => Err(Trouble::method()),
             _ => Err(Trouble(StatusCode::NOT_FOUND, "there is nothing here".into())),
         }
+    }
+
+    /// Whether a request may look. Who may look may stay on its connection, too.
+    fn may_look(&self, headers: &HeaderMap, pulse: &Pulse) -> Result<(), Refused> {
+        self.access.may_look(headers)?;
+        pulse.beat();
+        Ok(())
     }
 
     async fn open(&self, request: Request<Incoming>) -> Result<Response<Page>, Trouble> {
@@ -158,9 +166,10 @@ impl Site {
     async fn ask<T: Serialize + Send + 'static>(
         &self,
         headers: &HeaderMap,
+        pulse: &Pulse,
         work: fn(&Shared) -> anyhow::Result<T>,
     ) -> Result<Response<Page>, Trouble> {
-        self.access.may_look(headers)?;
+        self.may_look(headers, pulse)?;
         let shared = Arc::clone(&self.shared);
         blocking(move || work(&shared)).await
     }

@@ -111,6 +111,27 @@ fn systemd_understands_the_units() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
+/// At a boot a daemon may be there before its address: a lease that comes late, one that floats.
+#[test]
+fn an_address_that_may_come_yet_does_not_end_a_unit_for_good() {
+    if !root() {
+        return;
+    }
+    let states = States::new("units-early");
+    let topology = Topology::new().unwrap();
+    let gateway = topology.namespace("gateway").unwrap();
+    for (name, line) in [("gateway@", "serve"), ("bunch-gateway@", "bunch gateway")] {
+        let mut command = gateway.command(BINARY);
+        command.args(line.split(' ')).args(["--listen", "192.0.2.77:4500", "--state", &states.of(name)]);
+        let out = command.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains("192.0.2.77"), "{said}");
+        let code = out.status.code().unwrap().to_string();
+        let for_good = setting(&unit(name), "RestartPreventExitStatus");
+        assert!(!for_good.split(' ').any(|c| c == code), "{line}: {code}, {said}");
+    }
+}
+
 /// Starts the program as the units do: as the user, with the two capabilities. Both ends' files belong to that user.
 fn start(at: &Namespace, place: &Path, arguments: &str) -> Process {
     let caps = "-all,+net_admin,+net_raw";

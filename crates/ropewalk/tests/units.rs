@@ -111,6 +111,47 @@ fn systemd_understands_the_units() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
+/// What systemd says of the unit of a congestion controller on a machine whose cloud-init waits for
+/// network-pre.target, and sysinit.target for cloud-init.
+fn said_beside_cloud_init(unit: &str) -> String {
+    let root = std::env::temp_dir().join(format!("ropewalk-cloud-{}", std::process::id()));
+    let etc = root.join("etc/systemd/system");
+    for directory in [&root.join("usr/bin"), &etc] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    std::fs::copy("/bin/true", root.join("usr/bin/ropewalk")).unwrap();
+    let cloud = "After=network-pre.target\nBefore=sysinit.target\n[Service]\nExecStart=/usr/bin/ropewalk\n";
+    for (name, text) in [
+        ("cloud-init.service", cloud),
+        ("sysinit.target", "Wants=cloud-init.service\nAfter=cloud-init.service\n"),
+        ("basic.target", "Requires=sysinit.target\nAfter=sysinit.target\n"),
+        ("network-pre.target", ""),
+        ("shutdown.target", ""),
+    ] {
+        let text = format!("[Unit]\nDefaultDependencies=no\n{text}");
+        std::fs::write(etc.join(name), text).unwrap();
+    }
+    let olia = "ropewalk-mptcp-cc@olia.service";
+    std::fs::write(etc.join(olia), unit).unwrap();
+    let at = format!("--root={}", root.display());
+    let said = Command::new("systemd-analyze").args(["verify", "--man=no", &at, olia]).output().unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+#[test]
+fn a_congestion_controller_does_not_keep_cloud_init_from_starting() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        ropewalk_skip::skip("there is no systemd-analyze here");
+        return;
+    }
+    let unit = std::fs::read_to_string(unit("mptcp-cc@")).unwrap();
+    let said = said_beside_cloud_init(&unit);
+    assert!(!said.contains("ordering cycle"), "{said}");
+    let late = said_beside_cloud_init(&unit.replace("DefaultDependencies=no\n", ""));
+    assert!(late.contains("ordering cycle"), "the null case: {late}");
+}
+
 /// At a boot a daemon may be there before its address: a lease that comes late, one that floats.
 #[test]
 fn an_address_that_may_come_yet_does_not_end_a_unit_for_good() {

@@ -1,5 +1,4 @@
-//! The package for OpenWrt: its init script, with a stub of OpenWrt's functions, makes files that
-//! this program takes.
+//! The package for OpenWrt and what is made for routers, with stubs of what a router has.
 
 mod common;
 
@@ -64,4 +63,41 @@ fn a_package_shows_its_page_at_once() {
     assert_eq!(install(&here, ""), (Some(3), "installed\n-HUP rpcd\n".to_owned()), "on a router");
     let caches = ["luci-indexcache.1.json", "luci-modulecache"].map(|c| Path::new(&states.of(c)).exists());
     assert_eq!(caches, [false; 2], "LuCI reads its menu anew");
+}
+
+/// The example of a hook, with stubs of what a router has.
+#[test]
+fn the_router_s_hook_calls_things_what_the_router_calls_them() {
+    let states = States::new("router");
+    let said = states.of("said");
+    std::fs::create_dir(states.of("bin")).unwrap();
+    for (name, lines) in [
+        ("mwan3", format!("echo mwan3 \"$@\" >>{said}")),
+        ("vtysh", format!("echo \"$4\" >>{said}; case $4 in no*) exit 1 ;; esac")),
+        ("ubus", "[ \"$*\" = 'call network.interface dump' ] && echo '{}'".to_owned()),
+        ("jsonfilter", "cat >&2; case $* in *eth1*) echo wan6; echo wan; echo wan ;; esac".to_owned()),
+    ] {
+        program(&states.of(&format!("bin/{name}")), &lines);
+    }
+    let tell = |event: &str, about: [(&str, &str); 2]| {
+        let path = format!("{}:{}", states.of("bin"), std::env::var("PATH").unwrap());
+        let mut hook = Command::new(packaging("hooks/router"));
+        hook.env("PATH", path).env("ROPEWALK_EVENT", event).envs(about);
+        let out = hook.output().unwrap();
+        assert!(out.status.success(), "{event}: {}", String::from_utf8_lossy(&out.stderr));
+        let heard = std::fs::read_to_string(&said).unwrap();
+        std::fs::remove_file(&said).unwrap();
+        heard
+    };
+    let bond = ("ROPEWALK_DEVICE", "rw0");
+    let path = [bond, ("ROPEWALK_INTERFACE", "eth1")];
+    assert_eq!(tell("path-down", path), "mwan3 ifdown wan\nmwan3 ifdown wan6\n", "not by the device's name");
+    assert_eq!(tell("path-up", path), "mwan3 ifup wan\nmwan3 ifup wan6\n");
+    let inside = |all| [bond, ("ROPEWALK_ADDRESSES", all)];
+    let four = "mwan3 ifup rw0\nip route 0.0.0.0/0 rw0 200\n";
+    assert_eq!(tell("connected", inside("10.77.0.2/24")), four);
+    let six = format!("{four}ipv6 route ::/0 rw0 200\n");
+    assert_eq!(tell("connected", inside("10.77.0.2/24 fd77::2/64")), six);
+    let ended = "mwan3 ifdown rw0\nno ip route 0.0.0.0/0 rw0 200\nno ipv6 route ::/0 rw0 200\n";
+    assert_eq!(tell("disconnected", inside("")), ended, "FRR need not have had them");
 }

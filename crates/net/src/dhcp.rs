@@ -13,12 +13,16 @@ use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Checksum, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::dhcpv4;
 use smoltcp::time::Instant;
-use smoltcp::wire::{EthernetAddress, HardwareAddress};
+use smoltcp::wire::{
+    DhcpPacket, DhcpRepr, EthernetAddress, EthernetFrame, HardwareAddress, Ipv4Packet, UdpPacket,
+};
 
 /// A frame of Ethernet.
 const FRAME: usize = 1514;
 /// Frames handled in one poll.
 const MOST: usize = 32;
+/// Seconds of a lease of which the server does not say how long it lasts, as smoltcp has it.
+const LEASE: u32 = 120;
 
 /// What a server gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,8 +218,22 @@ pub struct Received(Vec<u8>);
 
 impl RxToken for Received {
     fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
-        f(&self.0)
+        f(if is_harmless(&self.0) { &self.0 } else { &[] })
     }
+}
+
+/// Whether smoltcp may see a frame. It panics where a server wants to be asked again (T1) behind the
+/// end of its own lease, and does not say by when at the latest (T2).
+fn is_harmless(frame: &[u8]) -> bool {
+    let times = || {
+        let ethernet = EthernetFrame::new_checked(frame).ok()?;
+        let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
+        let udp = UdpPacket::new_checked(ip.payload()).ok()?;
+        let packet = DhcpPacket::new_checked(udp.payload()).ok()?;
+        let answer = DhcpRepr::parse(&packet).ok()?;
+        Some((answer.lease_duration.unwrap_or(LEASE), answer.renew_duration?, answer.rebind_duration))
+    };
+    times().is_none_or(|(lease, renew, rebind)| rebind.is_some() || renew <= lease)
 }
 
 /// A frame that goes.

@@ -1,7 +1,7 @@
 use super::*;
 use smoltcp::wire::{
-    DHCP_CLIENT_PORT, DHCP_SERVER_PORT, DhcpMessageType, DhcpPacket, DhcpRepr, EthernetFrame,
-    EthernetProtocol, EthernetRepr, IpProtocol, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
+    DHCP_CLIENT_PORT, DHCP_SERVER_PORT, DhcpMessageType, DhcpOption, EthernetProtocol, EthernetRepr,
+    IpProtocol, Ipv4Repr, UdpRepr,
 };
 use std::collections::VecDeque;
 
@@ -43,8 +43,9 @@ impl Device for Cable {
     }
 }
 
-/// The server's answer to a frame, if it is DHCP: the address that is given for a lease of 100 s.
-fn answer(frame: &[u8], given: Ipv4Addr) -> Option<Vec<u8>> {
+/// The server's answer to a frame, if it is DHCP: the address that is given for a lease of 100 s, and
+/// `more` options.
+fn answer(frame: &[u8], given: Ipv4Addr, more: &[DhcpOption<'_>]) -> Option<Vec<u8>> {
     let ethernet = EthernetFrame::new_checked(frame).ok()?;
     let ip = Ipv4Packet::new_checked(ethernet.payload()).ok()?;
     let udp = UdpPacket::new_checked(ip.payload()).ok()?;
@@ -66,6 +67,7 @@ fn answer(frame: &[u8], given: Ipv4Addr) -> Option<Vec<u8>> {
         parameter_request_list: None,
         max_size: None,
         requested_ip: None,
+        additional_options: more,
         ..asked
     };
     let udp = UdpRepr { src_port: DHCP_SERVER_PORT, dst_port: DHCP_CLIENT_PORT };
@@ -110,7 +112,7 @@ fn run(
             events
                 .extend(client.poll(Duration::from_millis(second * 1000 + step * 100)).map(|e| (second, e)));
             let asked: Vec<Vec<u8>> = client.device.out.drain(..).collect();
-            client.device.in_.extend(asked.iter().filter_map(|frame| answer(frame, given?)));
+            client.device.in_.extend(asked.iter().filter_map(|frame| answer(frame, given?, &[])));
         }
     }
     events
@@ -135,6 +137,22 @@ fn an_address_that_no_host_may_have_is_none() {
     for given in [[127, 0, 0, 1], [0, 1, 2, 3]] {
         let mut client = Client::over(Cable::default(), MAC, 7);
         assert_eq!(run(&mut client, 0..20, Some(given.into())), [], "{given:?}");
+    }
+}
+
+#[test]
+fn a_server_that_wants_to_be_asked_behind_its_lease_s_end_is_none() {
+    let given = Ipv4Addr::new(192, 168, 1, 77);
+    for (renew, is_taken) in [(50_u32, true), (100, true), (101, false), (u32::MAX, false)] {
+        let (mut client, mut is_bound) = (Client::over(Cable::default(), MAC, 7), false);
+        // Renewal Time Value (RFC 2132 §9.11).
+        let more = [DhcpOption { kind: 58, data: &renew.to_be_bytes() }];
+        for step in 0..50 {
+            is_bound |= client.poll(Duration::from_millis(step * 100)).is_some();
+            let asked: Vec<Vec<u8>> = client.device.out.drain(..).collect();
+            client.device.in_.extend(asked.iter().filter_map(|frame| answer(frame, given, &more)));
+        }
+        assert_eq!(is_bound, is_taken, "{renew} s");
     }
 }
 

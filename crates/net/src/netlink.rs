@@ -122,6 +122,10 @@ impl<M: NetlinkSerializable + NetlinkDeserializable> Netlink<M> {
                 match answer.payload {
                     NetlinkPayload::InnerMessage(inner) => each(inner),
                     NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
+                    // A dump that fails, of an interface that is gone for one, ends so.
+                    NetlinkPayload::Done(done) if done.code < 0 => {
+                        return Err(io::Error::from_raw_os_error(done.code.saturating_neg()));
+                    }
                     NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(torn),
                     _ => {}
                 }

@@ -148,18 +148,17 @@ fn tun(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 fn socket(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     Some(match error.downcast_ref::<OpenError>()? {
         OpenError::PortInUse(_) => Code::Taken,
-        OpenError::NoSuchAddress(_) | OpenError::NoSuchInterface(_) => Code::Usage,
         OpenError::NotPermitted(_) | OpenError::NoFamily(_) => Code::Rights,
-        OpenError::System { .. } => Code::Failure,
+        // An address and an interface may come yet: the service's manager has to try again.
+        OpenError::NoSuchAddress(_) | OpenError::NoSuchInterface(_) | OpenError::System { .. } => {
+            Code::Failure
+        }
     })
 }
 
 fn setup(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     Some(match error.downcast_ref::<SetupError>()? {
-        SetupError::NoBridge(_)
-        | SetupError::NoInterface(_)
-        | SetupError::SameNetwork { .. }
-        | SetupError::Elsewhere(_) => Code::Usage,
+        SetupError::NoBridge(_) | SetupError::SameNetwork { .. } | SetupError::Elsewhere(_) => Code::Usage,
         SetupError::Running(_) | SetupError::RouteTaken(_) | SetupError::RuleTaken => Code::Taken,
         SetupError::NotPermitted(_) | SetupError::NoIpv6(_) | SetupError::NoResolver => Code::Rights,
         _ => Code::Failure,

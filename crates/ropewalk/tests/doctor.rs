@@ -12,6 +12,7 @@ mod common;
 
 use common::{BINARY, SOON, States, eventually, note, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Process, Topology};
+use rustix::process::Signal;
 
 const GATEWAY: &str = "10.9.9.9";
 
@@ -229,6 +230,32 @@ fn what_is_wrong_with_a_gateway_is_found() {
     doctor().is("routes", "FAILED", "is also 10.1.1.0/24 of wan1");
     std::fs::set_permissions(&state, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     doctor().is("state", "FAILED", "others may write into");
+}
+
+#[test]
+fn what_was_changed_is_taken_back_before_the_last_hooks() {
+    if !root() {
+        return;
+    }
+    let net = net("last-hooks");
+    let _gateway = net.serve();
+    let (token, state, (hooks, _)) = (net.invite(), net.states.of("client"), note(&net.states));
+    let (hook, seen) = (format!("{hooks}/20-rules"), net.states.of("rules"));
+    let lines = format!("#!/bin/sh\n[ $ROPEWALK_EVENT = path-up ] || ip rule >{seen}.$ROPEWALK_EVENT\n");
+    std::fs::write(&hook, lines).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let rules = || net.client.shell("ip rule").unwrap();
+    let before = rules();
+    let everything = ["--route", "0.0.0.0/0", "--hooks", &hooks];
+    let args = ["up", "--token-file", &token, "--state", &state, "--tun", "rw0"];
+    let mut client = net.client.start(BINARY, args.iter().chain(&everything)).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    eventually("the bond's rules", || rules() != before);
+    let at = |event: &str| std::fs::read_to_string(format!("{seen}.{event}")).unwrap_or_default();
+    eventually("the connection", || !at("connected").is_empty());
+    client.signal(Signal::TERM).unwrap();
+    client.wait(SOON).unwrap();
+    assert_eq!(at("disconnected"), before, "nothing leads into a bond that carries no more");
 }
 
 #[test]

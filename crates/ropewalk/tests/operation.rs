@@ -45,6 +45,14 @@ fn ends_with(process: &mut Process, code: i32, words: &str) {
 }
 
 #[test]
+fn a_token_file_that_is_not_there_is_named() {
+    let states = States::new("mistyped");
+    let file = states.of("alcie.token");
+    let (code, _, said) = ropewalk(&["up", "--token-file", &file, "--state", &states.of("client")]);
+    assert!(code != 0 && said.contains(&file), "{said}");
+}
+
+#[test]
 fn interfaces_are_found_and_paths_can_be_changed() {
     if !root() {
         return;

@@ -1,8 +1,8 @@
-//! The units of systemd: what they grant is enough, and no more than two capabilities. The second test needs root; without it, it passes and says so.
+//! The units of systemd: what they grant is enough, and no more than two capabilities. Some tests need root; without it, they pass and say so.
 
 mod common;
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -112,6 +112,110 @@ fn systemd_understands_the_units() {
         assert!(!words.lines().any(|l| l.contains(&home)), "{words}");
     }
     std::fs::remove_dir_all(root).unwrap();
+}
+
+/// What systemd says of the unit of a congestion controller on a machine whose cloud-init waits for
+/// network-pre.target, and sysinit.target for cloud-init.
+fn said_beside_cloud_init(unit: &str) -> String {
+    let root = std::env::temp_dir().join(format!("ropewalk-cloud-{}", std::process::id()));
+    let etc = root.join("etc/systemd/system");
+    for directory in [&root.join("usr/bin"), &etc] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    std::fs::copy("/bin/true", root.join("usr/bin/ropewalk")).unwrap();
+    let cloud = "After=network-pre.target\nBefore=sysinit.target\n[Service]\nExecStart=/usr/bin/ropewalk\n";
+    for (name, text) in [
+        ("cloud-init.service", cloud),
+        ("sysinit.target", "Wants=cloud-init.service\nAfter=cloud-init.service\n"),
+        ("basic.target", "Requires=sysinit.target\nAfter=sysinit.target\n"),
+        ("network-pre.target", ""),
+        ("shutdown.target", ""),
+    ] {
+        let text = format!("[Unit]\nDefaultDependencies=no\n{text}");
+        std::fs::write(etc.join(name), text).unwrap();
+    }
+    let olia = "ropewalk-mptcp-cc@olia.service";
+    std::fs::write(etc.join(olia), unit).unwrap();
+    let at = format!("--root={}", root.display());
+    let said = Command::new("systemd-analyze").args(["verify", "--man=no", &at, olia]).output().unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+#[test]
+fn a_congestion_controller_does_not_keep_cloud_init_from_starting() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        ropewalk_skip::skip("there is no systemd-analyze here");
+        return;
+    }
+    let unit = std::fs::read_to_string(unit("mptcp-cc@")).unwrap();
+    let said = said_beside_cloud_init(&unit);
+    assert!(!said.contains("ordering cycle"), "{said}");
+    let late = said_beside_cloud_init(&unit.replace("DefaultDependencies=no\n", ""));
+    assert!(late.contains("ordering cycle"), "the null case: {late}");
+}
+
+/// Whether a pattern with stars is one for a name.
+fn is_for(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
+    name.strip_prefix(head).is_some_and(|rest| (0..=rest.len()).any(|n| is_for(tail, &rest[n..])))
+}
+
+#[test]
+fn a_package_that_is_removed_stops_each_unit_and_takes_back_what_a_killed_one_left() {
+    if !root() {
+        return;
+    }
+    let states = States::new("prerm");
+    let (tools, said) = (states.of("tools"), states.of("said"));
+    std::fs::create_dir(&tools).unwrap();
+    for tool in ["systemctl", "setpriv"] {
+        let file = Path::new(&tools).join(tool);
+        let script = format!("#!/bin/sh\nprintf '%s ' {tool} \"$@\" >>{said}\necho >>{said}\n");
+        std::fs::write(&file, script).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let prerm = packaging.join("deb/prerm").display().to_string();
+    // /run and /var/lib of its own: the machine's are left alone.
+    let line = "mount -t tmpfs none /run && mount -t tmpfs none /var/lib && mkdir -p /run/systemd/system && \
+                for dir in /run/ropewalk/roam /var/lib/ropewalk/home; do \
+                mkdir -p $dir && : >$dir/changes.json || exit; done && PATH=$1:$PATH exec sh \"$2\" remove";
+    let arguments = ["--mount", "sh", "-c", line, "sh", &tools, &prerm];
+    let out = Command::new("unshare").args(arguments).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let said = std::fs::read_to_string(said).unwrap();
+    for state in ["/run/ropewalk/roam", "/var/lib/ropewalk/home"] {
+        let restore = format!("ropewalk restore --state {state}");
+        assert!(said.lines().any(|l| l.trim_end().ends_with(&restore)), "{restore}: {said}");
+    }
+    let stop = said.lines().find_map(|l| l.strip_prefix("systemctl stop ")).unwrap();
+    for unit in std::fs::read_dir(packaging.join("systemd")).unwrap() {
+        let name = unit.unwrap().file_name().to_str().unwrap().replace("@.", "@home.");
+        let stops = stop.split_whitespace().any(|p| is_for(p, &name));
+        assert!(stops || !name.ends_with(".service"), "{name}: {stop}");
+    }
+}
+
+/// At a boot a daemon may be there before its address: a lease that comes late, one that floats.
+#[test]
+fn an_address_that_may_come_yet_does_not_end_a_unit_for_good() {
+    if !root() {
+        return;
+    }
+    let states = States::new("units-early");
+    let topology = Topology::new().unwrap();
+    let gateway = topology.namespace("gateway").unwrap();
+    for (name, line) in [("gateway@", "serve"), ("bunch-gateway@", "bunch gateway")] {
+        let mut command = gateway.command(BINARY);
+        command.args(line.split(' ')).args(["--listen", "192.0.2.77:4500", "--state", &states.of(name)]);
+        let out = command.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains("192.0.2.77"), "{said}");
+        let code = out.status.code().unwrap().to_string();
+        let for_good = setting(&unit(name), "RestartPreventExitStatus");
+        assert!(!for_good.split(' ').any(|c| c == code), "{line}: {code}, {said}");
+    }
 }
 
 /// Starts the program as the units do: as the user, with the two capabilities. Both ends' files belong to that user.

@@ -21,3 +21,6 @@ assert.match(text(shown), /home: client rw0<img src=x> .*gateway<img src=x>: con
 await again();
 assert.match(text(shown), /8\.0 Mb\/s 16\.0 Mb\/s/);
 assert.deepEqual(asked[0], [ '/usr/libexec/ropewalk-status', [], 'json' ]);
+// Who may see it may run that, and run it the way fs.exec_direct does: by cgi-io.
+const may = JSON.parse(readFileSync(new URL('acl.json', import.meta.url), 'utf8')).ropewalk.read;
+assert.deepEqual(may, { 'cgi-io': [ 'exec' ], file: { [asked[0][0]]: [ 'exec' ] } });

@@ -117,8 +117,11 @@ impl LinkFeedback for Nl80211 {
     }
 
     fn read(&mut self) -> Result<LinkReport, FeedbackError> {
-        let gone = |_| FeedbackError::Gone(Source::Nl80211);
-        let answers = self.ask(message::GET_STATION, NLM_F_DUMP).map_err(gone)?;
+        let answers = match self.ask(message::GET_STATION, NLM_F_DUMP) {
+            // A driver that tells of no stations.
+            Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Vec::new(),
+            answers => answers.map_err(|_| FeedbackError::Gone(Source::Nl80211))?,
+        };
         let infos: Vec<StationInfo> = answers.iter().filter_map(Command::station).collect();
         self.stations.retain(|c| infos.iter().any(|info| info.mac == c.mac));
         let Nl80211 { stations, totals, .. } = self;

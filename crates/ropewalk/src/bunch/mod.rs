@@ -260,8 +260,9 @@ fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         ErrorKind::AddrInUse => {
             failure(Code::Taken, format!("{address} is taken: choose another with --listen"))
         }
+        // It may come yet: the service's manager has to try again.
         ErrorKind::AddrNotAvailable => {
-            failure(Code::Usage, format!("this machine has no address {}", address.ip()))
+            failure(Code::Failure, format!("this machine has no address {}", address.ip()))
         }
         _ => anyhow::Error::from(e).context(format!("{address} cannot be listened at")),
     })?;

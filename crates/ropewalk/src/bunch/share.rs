@@ -10,6 +10,7 @@
 //! anew with it.
 
 use super::words::{NEIGHBOURS, Neighbour};
+use crate::exit::{Code, failure};
 use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::Rng;
@@ -63,7 +64,9 @@ impl Share {
     pub(super) fn open(interface: &str, miss: u8) -> anyhow::Result<Share> {
         let all = links::list()?;
         let link = all.iter().find(|l| l.name == interface);
-        let link = link.ok_or_else(|| links::LinkError::NoSuchInterface(interface.to_owned()))?;
+        // It may come yet: the service's manager has to try again.
+        let missing = || format!("there is no network interface named `{interface}`");
+        let link = link.ok_or_else(|| failure(Code::Failure, missing()))?;
         let address = link.addresses.iter().find_map(|a| match a.ip {
             IpAddr::V4(ip) => Some((ip, a.prefix_len)),
             IpAddr::V6(_) => None,
@@ -164,6 +167,7 @@ impl AsFd for Share {
 mod tests {
     use super::super::words::Secret;
     use super::*;
+    use crate::exit::kind_of;
     use zeroize::Zeroizing;
 
     fn here() -> Share {
@@ -186,6 +190,13 @@ mod tests {
             assert!(std::time::Instant::now() < until, "nothing came");
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_yet_is_no_wrong_command_line() {
+        let Err(error) = Share::open("rw-nowhere", 0) else { panic!("nobody has it") };
+        assert_eq!(error.to_string(), "there is no network interface named `rw-nowhere`");
+        assert_eq!(kind_of(&error), Code::Failure);
     }
 
     #[test]

@@ -146,11 +146,19 @@ impl Client {
     /// Ends the client: what it changed on this machine is taken back, but for the kill switch of a client that failed.
     pub(crate) fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         self.settle(running, clock::now());
-        if let Some(hooks) = self.hooks.take() {
+        let Client { network, hooks, .. } = self;
+        // Before the hooks, which may take seconds: routes lead into a bond that carries no more.
+        let outcome = match outcome {
+            Ok(()) => network.restore().map_err(Into::into),
+            Err(error) => {
+                drop(network);
+                Err(error)
+            }
+        };
+        if let Some(hooks) = hooks {
             hooks.finish();
         }
-        outcome?;
-        Ok(self.network.restore()?)
+        outcome
     }
 
     fn look_at_links(&mut self, running: &mut Running, now: Time) {

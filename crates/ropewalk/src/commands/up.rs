@@ -283,8 +283,12 @@ pub(crate) fn read_token(token: Option<&str>, file: Option<&Path>) -> anyhow::Re
             let unreadable = || format!("the token file {} cannot be read", path.display());
             let mut all = String::new();
             let file = match File::open(path) {
-                // It was read once, and is remembered.
-                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+                // It was read once, and is remembered; or its name is mistyped.
+                Err(e) if e.kind() == ErrorKind::NotFound => {
+                    let words = "there is no such token file: the token used last counts";
+                    tracing::info!(file = %path.display(), "{words}");
+                    return Ok(None);
+                }
                 file => file.with_context(unreadable)?,
             };
             file.take(TOKEN_MAX).read_to_string(&mut all).with_context(unreadable)?;

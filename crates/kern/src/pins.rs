@@ -201,7 +201,8 @@ fn lock() -> Result<Option<File>, KernError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(&failed)?,
     };
-    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive)).map_err(|e| failed(e.into()))?;
+    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
+        .map_err(|e| failed(e.into()))?;
     Ok(Some(file))
 }
 

@@ -86,17 +86,18 @@ fn answer(mut stream: UnixStream, base: &str, site: &Site) {
 
 /// A link to the page of `dir`, which has to be served.
 pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
-    let stream = ropewalk_net::peer::connect(&dir.at(SOCKET), PATIENCE).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-            let path = dir.path().display();
-            let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");
-            failure(Code::NotRunning, words)
-        }
-        ErrorKind::PermissionDenied => {
-            failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
-        }
-        _ => anyhow::Error::from(error).context("the page cannot be asked"),
-    })?;
+    let stream =
+        ropewalk_net::peer::connect(&dir.at(SOCKET), PATIENCE).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                let path = dir.path().display();
+                let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");
+                failure(Code::NotRunning, words)
+            }
+            ErrorKind::PermissionDenied => {
+                failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
+            }
+            _ => anyhow::Error::from(error).context("the page cannot be asked"),
+        })?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut link = String::new();
     BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).context("the page does not answer")?;

@@ -104,6 +104,9 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::net::TcpListener;
+    use std::os::unix::thread::JoinHandleExt;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn what_waits_is_counted_and_an_abort_is_a_reset() {
@@ -133,15 +136,6 @@ mod tests {
         let missing = connect(to, Some("no-such-if"), Duration::from_secs(5)).unwrap_err();
         assert!(missing.to_string().contains("no-such-if"), "{missing}");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-    use std::os::unix::thread::JoinHandleExt;
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn signals_do_not_end_the_wait_for_a_connection() {

@@ -277,7 +277,7 @@ mod tests {
         let daemon = UnixListener::bind(scratch.0.socket()).unwrap();
         for hidden in [dir.to_owned(), dir.join("control.sock")] {
             let usual = std::fs::metadata(&hidden).unwrap().permissions();
-            std::fs::set_permissions(&hidden, PermissionsExt::from_mode(0)).unwrap();
+            std::fs::set_permissions(&hidden, PermissionsExt::from_mode(0o0)).unwrap();
             let finding = judge_silence(&without_rights(|| ask(dir).unwrap_err())).unwrap();
             assert!(finding.level == Level::Warning && finding.found.contains("not known"), "{finding:?}");
             std::fs::set_permissions(&hidden, usual).unwrap();

@@ -389,7 +389,7 @@ pub(crate) mod tests {
         let scratch = Scratch::new();
         let (path, inside) = (scratch.0.path(), scratch.0.path().join("home"));
         std::fs::create_dir(&inside).unwrap();
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o0)).unwrap();
         for asked in [path, inside.as_path()] {
             let error = without_rights(|| StateDir::existing(asked).unwrap_err());
             assert_eq!(crate::exit::kind_of(&error), Code::Rights, "{error:#}");

@@ -6,6 +6,7 @@ use crate::cli::PathName;
 use crate::commands::PathOptions;
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
+use anyhow::Result;
 use ropewalk_time::Time;
 
 impl Client {
@@ -16,7 +17,7 @@ impl Client {
         name: &str,
         options: &PathOptions,
         now: Time,
-    ) -> anyhow::Result<String> {
+    ) -> Result<String> {
         let name = parse(name)?;
         if let Some(uplink) = self.uplinks.iter_mut().find(|w| w.name == name) {
             uplink.asked_for = true;
@@ -37,12 +38,7 @@ impl Client {
     }
 
     /// `ropewalk path remove`.
-    pub(super) fn remove_path(
-        &mut self,
-        running: &mut Running,
-        name: &str,
-        now: Time,
-    ) -> anyhow::Result<String> {
+    pub(super) fn remove_path(&mut self, running: &mut Running, name: &str, now: Time) -> Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
         self.uplinks[at].abandon_all(running, now);
@@ -64,7 +60,7 @@ impl Client {
         name: &str,
         options: &PathOptions,
         now: Time,
-    ) -> anyhow::Result<String> {
+    ) -> Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
         let (name, settings) = (self.uplinks[at].name.clone(), self.uplinks[at].settings.with(options)?);
@@ -77,12 +73,7 @@ impl Client {
     }
 
     /// `ropewalk path reset`, also of a path that is not there now.
-    pub(super) fn reset_path(
-        &mut self,
-        running: &mut Running,
-        name: &str,
-        now: Time,
-    ) -> anyhow::Result<String> {
+    pub(super) fn reset_path(&mut self, running: &mut Running, name: &str, now: Time) -> Result<String> {
         let name = parse(name)?;
         let there = self.find(&name).map(|at| self.uplinks[at].name.clone());
         let names: Vec<&PathName> = there.iter().chain([&name]).collect();
@@ -110,7 +101,7 @@ impl Client {
         self.settle(running, now);
     }
 
-    fn find(&self, name: &PathName) -> anyhow::Result<usize> {
+    fn find(&self, name: &PathName) -> Result<usize> {
         let names: Vec<&PathName> = self.uplinks.iter().map(|w| &w.name).collect();
         pick(&names, name).map_err(|words| failure(Code::Usage, words))
     }
@@ -149,7 +140,7 @@ fn pick(names: &[&PathName], wanted: &PathName) -> Result<usize, String> {
     }
 }
 
-fn parse(name: &str) -> anyhow::Result<PathName> {
+fn parse(name: &str) -> Result<PathName> {
     name.parse().map_err(|why: String| failure(Code::Usage, why))
 }
 

@@ -85,6 +85,13 @@ impl Net {
         file
     }
 
+    /// What a client is started with whose hooks are in a directory.
+    fn hooked(&self, hooks: &str) -> Vec<String> {
+        let (token, state) = (self.invite(), self.states.of("client"));
+        let args = ["up", "--token-file", &token, "--state", &state, "--tun", "rw0", "--hooks", hooks];
+        args.map(str::to_owned).into()
+    }
+
     fn doctor(&self, at: &Namespace, more: &[&str]) -> Says {
         let out = at.command(BINARY).arg("doctor").args(more).output().unwrap();
         let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
@@ -239,16 +246,15 @@ fn what_was_changed_is_taken_back_before_the_last_hooks() {
     }
     let net = net("last-hooks");
     let _gateway = net.serve();
-    let (token, state, (hooks, _)) = (net.invite(), net.states.of("client"), note(&net.states));
+    let (hooks, _) = note(&net.states);
     let (hook, seen) = (format!("{hooks}/20-rules"), net.states.of("rules"));
     let lines = format!("#!/bin/sh\n[ $ROPEWALK_EVENT = path-up ] || ip rule >{seen}.$ROPEWALK_EVENT\n");
     std::fs::write(&hook, lines).unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let rules = || net.client.shell("ip rule").unwrap();
     let before = rules();
-    let everything = ["--route", "0.0.0.0/0", "--hooks", &hooks];
-    let args = ["up", "--token-file", &token, "--state", &state, "--tun", "rw0"];
-    let mut client = net.client.start(BINARY, args.iter().chain(&everything)).unwrap();
+    let everything = ["--route", "0.0.0.0/0"].map(str::to_owned);
+    let mut client = net.client.start(BINARY, net.hooked(&hooks).iter().chain(&everything)).unwrap();
     client.wait_for_line("connected", SOON).unwrap();
     eventually("the bond's rules", || rules() != before);
     let at = |event: &str| std::fs::read_to_string(format!("{seen}.{event}")).unwrap_or_default();
@@ -265,9 +271,9 @@ fn hooks_hear_of_paths_and_the_connection() {
     }
     let net = net("hooks");
     let _gateway = net.serve();
-    let (token, state, (hooks, log)) = (net.invite(), net.states.of("client"), note(&net.states));
-    let args = ["up", "--token-file", &token, "--state", &state, "--tun", "rw0", "--hooks", &hooks];
-    let mut client = net.client.start(BINARY, args).unwrap();
+    let (hooks, log) = note(&net.states);
+    let args = net.hooked(&hooks);
+    let mut client = net.client.start(BINARY, &args).unwrap();
     client.wait_for_line("connected", SOON).unwrap();
     let heard =
         |words: &str| std::fs::read_to_string(&log).is_ok_and(|t| t.lines().any(|l| l.contains(words)));

@@ -1,10 +1,12 @@
 //! What a user may do with paths while the client runs.
 
+use super::settings::PathSettings;
 use super::{Client, Uplink};
 use crate::cli::PathName;
 use crate::commands::PathOptions;
 use crate::daemon::Running;
 use crate::exit::{Code, failure};
+use anyhow::Result;
 use ropewalk_time::Time;
 
 impl Client {
@@ -15,7 +17,7 @@ impl Client {
         name: &str,
         options: &PathOptions,
         now: Time,
-    ) -> anyhow::Result<String> {
+    ) -> Result<String> {
         let name = parse(name)?;
         if let Some(uplink) = self.uplinks.iter_mut().find(|w| w.name == name) {
             uplink.asked_for = true;
@@ -36,12 +38,7 @@ impl Client {
     }
 
     /// `ropewalk path remove`.
-    pub(super) fn remove_path(
-        &mut self,
-        running: &mut Running,
-        name: &str,
-        now: Time,
-    ) -> anyhow::Result<String> {
+    pub(super) fn remove_path(&mut self, running: &mut Running, name: &str, now: Time) -> Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
         self.uplinks[at].abandon_all(running, now);
@@ -63,7 +60,7 @@ impl Client {
         name: &str,
         options: &PathOptions,
         now: Time,
-    ) -> anyhow::Result<String> {
+    ) -> Result<String> {
         let name = parse(name)?;
         let at = self.find(&name)?;
         let (name, settings) = (self.uplinks[at].name.clone(), self.uplinks[at].settings.with(options)?);
@@ -76,20 +73,19 @@ impl Client {
     }
 
     /// `ropewalk path reset`, also of a path that is not there now.
-    pub(super) fn reset_path(
-        &mut self,
-        running: &mut Running,
-        name: &str,
-        now: Time,
-    ) -> anyhow::Result<String> {
+    pub(super) fn reset_path(&mut self, running: &mut Running, name: &str, now: Time) -> Result<String> {
         let name = parse(name)?;
         let there = self.find(&name).map(|at| self.uplinks[at].name.clone());
         let names: Vec<&PathName> = there.iter().chain([&name]).collect();
-        if self.settings.forget(&names)? {
+        let is_forgotten = self.settings.forget(&names)?;
+        if is_forgotten {
             self.apply_settings(running, now);
-            return Ok(String::new());
         }
-        Ok(format!("nothing was set for {}: it is used as the configuration says", there?))
+        let path = match there {
+            Err(_) if is_forgotten => name,
+            there => there?,
+        };
+        Ok(what_counts(&self.settings, &path, is_forgotten))
     }
 
     /// The configuration was read again, or what was said is forgotten.
@@ -105,10 +101,23 @@ impl Client {
         self.settle(running, now);
     }
 
-    fn find(&self, name: &PathName) -> anyhow::Result<usize> {
+    fn find(&self, name: &PathName) -> Result<usize> {
         let names: Vec<&PathName> = self.uplinks.iter().map(|w| &w.name).collect();
         pick(&names, name).map_err(|words| failure(Code::Usage, words))
     }
+}
+
+/// What there is to say of a path of which nothing is set any more, or nothing was.
+fn what_counts(settings: &PathSettings, path: &PathName, is_forgotten: bool) -> String {
+    let interface = &path.interface;
+    if settings.is_said_of_interface(path) {
+        let words = format!("`ropewalk path reset {interface}` forgets that, too");
+        return format!("what was set for {interface} counts for {path}: {words}");
+    }
+    if is_forgotten {
+        return String::new();
+    }
+    format!("nothing was set for {path}: it is used as the configuration says")
 }
 
 /// Which path is meant: the one of that name, else the only one by that interface.
@@ -131,13 +140,31 @@ fn pick(names: &[&PathName], wanted: &PathName) -> Result<usize, String> {
     }
 }
 
-fn parse(name: &str) -> anyhow::Result<PathName> {
+fn parse(name: &str) -> Result<PathName> {
     name.parse().map_err(|why: String| failure(Code::Usage, why))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::settings::Settings;
+    use crate::state::tests::Scratch;
+
+    #[test]
+    fn what_was_set_for_the_interface_is_not_said_to_be_the_configuration_s() {
+        let scratch = Scratch::new();
+        let [interface, path] = ["wan0", "wan0@gw:1"].map(|n| n.parse::<PathName>().unwrap());
+        let mut settings = PathSettings::open(&scratch.0, &[]).unwrap();
+        assert_eq!(what_counts(&settings, &path, true), "");
+        assert!(what_counts(&settings, &path, false).contains("as the configuration says"));
+        settings.say(&interface, Settings { weight: 7, ..Settings::default() }).unwrap();
+        assert_eq!(settings.of(&path).weight, 7);
+        for is_forgotten in [true, false] {
+            let said = what_counts(&settings, &path, is_forgotten);
+            assert!(said.contains("`ropewalk path reset wan0` forgets that"), "{said}");
+        }
+        assert!(what_counts(&settings, &interface, false).contains("as the configuration says"));
+    }
 
     #[test]
     fn an_interface_is_enough_where_one_path_is_meant() {

@@ -121,6 +121,11 @@ impl PathSettings {
         self.said = said;
         Ok(true)
     }
+
+    /// What was said of the interface counts for this path of it, where nothing was said of the path.
+    pub(crate) fn is_said_of_interface(&self, name: &PathName) -> bool {
+        name.endpoint.is_some() && self.said.contains_key(&name.interface)
+    }
 }
 
 /// What was said, within the bounds of the command line whatever the file says.

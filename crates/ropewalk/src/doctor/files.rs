@@ -2,6 +2,7 @@
 
 use super::{Finding, Patient};
 use crate::config::File;
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -29,12 +30,17 @@ pub(super) fn check_state(patient: &Patient) -> Option<Finding> {
 
 fn judge(dir: &Path) -> Finding {
     let place = dir.display();
-    let Ok(meta) = std::fs::symlink_metadata(dir) else {
-        return Finding::warning(
-            "state",
-            format!("{place} is not there"),
-            "the daemon makes it when it starts",
-        );
+    let hidden = |e: &Error| {
+        let advice = "run this as root, or as the daemon's user";
+        Finding::warning("state", format!("{place}: {e}"), advice)
+    };
+    let meta = match std::fs::symlink_metadata(dir) {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => return hidden(&e),
+        Err(_) => {
+            let advice = "the daemon makes it when it starts";
+            return Finding::warning("state", format!("{place} is not there"), advice);
+        }
     };
     if meta.is_symlink() || !meta.is_dir() {
         let advice = "name the directory itself with --state";
@@ -50,13 +56,7 @@ fn judge(dir: &Path) -> Finding {
     }
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries.flatten(),
-        Err(e) => {
-            return Finding::warning(
-                "state",
-                format!("{place}: {e}"),
-                "run this as root, or as the daemon's user",
-            );
-        }
+        Err(e) => return hidden(&e),
     };
     let odd = entries
         .filter_map(|e| Some((e.file_name(), e.metadata().ok()?)))

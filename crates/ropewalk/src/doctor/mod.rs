@@ -147,6 +147,7 @@ fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
         Err(error) if kind_of(&error) == Code::NotRunning => {}
         Err(error) => {
             let rights = kind_of(&error) == Code::Rights;
+            patient.is_unasked = rights;
             let advice = if rights { "run this as root (sudo)" } else { "look at one at a time" };
             findings.push(Finding::warning("state", error.to_string(), advice));
         }
@@ -155,7 +156,7 @@ fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
     patient.config = args.config.clone().or_else(|| by_name.filter(|p| p.exists()));
     findings.extend(files::check_config(&mut patient));
     findings.extend(files::check_state(&patient));
-    if let Some(dir) = patient.state.as_deref().filter(|d| d.is_dir()) {
+    if let Some(dir) = patient.state.as_deref() {
         match ask(dir) {
             Ok(status) => patient.status = status,
             Err(error) => {
@@ -185,8 +186,8 @@ fn ask(dir: &Path) -> anyhow::Result<Option<Snapshot>> {
 /// Why it may run, and says nothing.
 fn judge_silence(error: &anyhow::Error) -> Option<Finding> {
     match kind_of(error) {
-        // One that is no end of a bond.
-        Code::Usage => None,
+        // None, or one that is no end of a bond.
+        Code::NotRunning | Code::Usage => None,
         Code::Rights => Some(Finding::warning(
             "daemon",
             "it is not known whether one runs: this user may not ask it",
@@ -257,6 +258,25 @@ mod tests {
         assert_eq!(of("/var/lib/ropewalk/client"), Some("/etc/ropewalk/client.toml".into()));
         assert_eq!(of("/var/lib/ropewalk/site.a"), Some("/etc/ropewalk/site.a.toml".into()));
         assert_eq!(of("/"), None);
+    }
+
+    #[test]
+    fn a_state_directory_in_a_hidden_place_may_be_a_daemon_s() {
+        let scratch = Scratch::new();
+        let place = scratch.0.path();
+        let look = || {
+            let state = Which { dir: Some(place.join("hidden")) };
+            let (patient, findings) = meet(&Doctor { state, config: None, token_file: None, json: false });
+            let state = findings.into_iter().find(|f| f.check == "state").unwrap();
+            (patient.is_unasked, state.found)
+        };
+        let (is_unasked, found) = look();
+        assert!(!is_unasked && found.contains("is not there"), "{found}");
+        std::fs::create_dir(place.join("hidden")).unwrap();
+        std::fs::set_permissions(place, PermissionsExt::from_mode(0o0)).unwrap();
+        let (is_unasked, found) = without_rights(look);
+        std::fs::set_permissions(place, PermissionsExt::from_mode(0o700)).unwrap();
+        assert!(is_unasked && !found.contains("is not there"), "{found}");
     }
 
     #[test]

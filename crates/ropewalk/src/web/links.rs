@@ -9,7 +9,7 @@ use crate::exit::{Code, failure};
 use crate::state::{Lock, StateDir};
 use anyhow::Context;
 use rustix::fs::Mode;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,18 +86,8 @@ fn answer(mut stream: UnixStream, base: &str, site: &Site) {
 
 /// A link to the page of `dir`, which has to be served.
 pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
-    let stream =
-        ropewalk_net::peer::connect(&dir.at(SOCKET), PATIENCE).map_err(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                let path = dir.path().display();
-                let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");
-                failure(Code::NotRunning, words)
-            }
-            ErrorKind::PermissionDenied => {
-                failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
-            }
-            _ => anyhow::Error::from(error).context("the page cannot be asked"),
-        })?;
+    let connected = ropewalk_net::peer::connect(&dir.at(SOCKET), PATIENCE);
+    let stream = connected.map_err(|error| unasked(error, dir))?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut link = String::new();
     BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).context("the page does not answer")?;
@@ -108,10 +98,37 @@ pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
     Err(failure(Code::Rights, "the page gives its link to its own user and to root only"))
 }
 
+/// Why a page cannot be asked.
+fn unasked(error: Error, dir: &StateDir) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            let path = dir.path().display();
+            let words = format!("no page of {path} is served: start `ropewalk web --state {path}`");
+            failure(Code::NotRunning, words)
+        }
+        ErrorKind::PermissionDenied => {
+            failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
+        }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            failure(Code::Failure, "the page takes no more questions: it hangs. Start it again")
+        }
+        _ => anyhow::Error::from(error).context("the page cannot be asked"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::state::tests::Scratch;
+
+    #[test]
+    fn a_page_that_hangs_is_said_to() {
+        let scratch = Scratch::new();
+        for late in [ErrorKind::WouldBlock, ErrorKind::TimedOut] {
+            let said = format!("{:#}", unasked(late.into(), &scratch.0));
+            assert_eq!(said, "the page takes no more questions: it hangs. Start it again");
+        }
+    }
 
     #[test]
     fn only_a_whole_line_of_plain_letters_is_a_link() {

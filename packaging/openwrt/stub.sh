@@ -43,3 +43,6 @@ logger() { printf 'log: %s\n' "$*" >>"$SAID"; }
 for call in open_instance set_param close_instance add_reload_trigger add_reload_interface_trigger; do
 	eval "procd_$call() { printf '$call %s\n' \"\$*\" >>\"\$SAID\"; }"
 done
+# rc.common's.
+start() { start_service; }
+restart() { printf 'restart\n' >>"$SAID"; }

@@ -1,6 +1,7 @@
 //! What a gateway knows of the store: enough to admit whoever is known already, without asking.
 
 mod change;
+mod newest;
 mod taken;
 
 use crate::etcd::KeyValue;
@@ -12,6 +13,7 @@ use crate::runs::Runs;
 use change::What;
 pub(crate) use change::{Change, fleet_key, parse};
 use jiff::civil::Date;
+pub(crate) use newest::Newest;
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -50,8 +52,7 @@ pub struct Copy {
     pub(crate) version: u64,
     /// Keys that nobody can read, and since when: some of them.
     odd: BTreeMap<String, i64>,
-    /// The key that was written last of those that came, and at which revision.
-    newest: Option<(String, i64)>,
+    newest: Option<Newest>,
     /// The store's revision up to which it is true.
     pub(crate) revision: i64,
 }
@@ -142,8 +143,8 @@ impl Copy {
         self.name(name).unwrap_or_else(|| name.into())
     }
 
-    /// The key that was written last, and at which revision.
-    pub(crate) fn newest(&self) -> Option<(String, i64)> {
+    /// The key that was written last of those that came.
+    pub(crate) fn newest(&self) -> Option<Newest> {
         self.newest.clone()
     }
 
@@ -390,10 +391,10 @@ impl Copy {
     /// Takes in a change. One that cannot be read counts as missing, but for what is granted: a
     /// client's record is not believed on the word of what stood there before.
     pub(crate) fn apply(&mut self, (change, is_odd): (Change, bool)) -> Effect {
-        let Change { key, revision, is_there, what } = change;
+        let Change { key, revision, digest, what } = change;
         if !is_odd {
             self.odd.remove(&key);
-            self.note_newest(key, revision, is_there);
+            self.note_newest(key, revision, digest);
         } else if self.odd.len() < ODD {
             self.odd.insert(key, revision);
         }
@@ -423,10 +424,10 @@ impl Copy {
     }
 
     /// One that is no text cannot be asked for by its name.
-    fn note_newest(&mut self, key: String, revision: i64, is_there: bool) {
-        let is_newer = self.newest.as_ref().is_none_or(|(_, newest)| revision > *newest);
-        if is_there && is_newer && !key.contains(char::REPLACEMENT_CHARACTER) {
-            self.newest = Some((key, revision));
+    fn note_newest(&mut self, key: String, revision: i64, digest: Option<u64>) {
+        let Some(digest) = digest.filter(|_| !key.contains(char::REPLACEMENT_CHARACTER)) else { return };
+        if self.newest.as_ref().is_none_or(|newest| revision > newest.revision) {
+            self.newest = Some(Newest { key, revision, digest });
         }
     }
 

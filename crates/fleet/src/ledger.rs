@@ -1,7 +1,7 @@
 //! The transactions. Each may be done twice without doing more than once: whoever does not know
 //! whether it was done reads again and sees.
 
-use crate::copy::{fleet_key, parse};
+use crate::copy::{Newest, fleet_key, parse};
 use crate::etcd::{Compare, Etcd, KeyValue, Op, StoreError};
 use crate::pool::Pool;
 use crate::quota::Quota;
@@ -154,12 +154,13 @@ impl Ledger {
         Ok(self.caller.txn(&[], &[Op::Get(self.keys.network())], &[]).await?.revision)
     }
 
-    /// Whether `key` was written at `revision`, as it was seen to be: so it was for ever, unless the
-    /// store was set back. Of what etcd was told to forget it counts as so.
-    pub(crate) async fn was_written(&mut self, key: &str, revision: i64) -> Result<bool, StoreError> {
-        let end = [key.as_bytes(), &[0]].concat();
-        match self.caller.page((key.as_bytes(), &end), 1, revision).await {
-            Ok(page) => Ok(page.keys.first().is_some_and(|kv| kv.revision == revision)),
+    /// Whether a key was written as it was seen to be: so it was for ever, unless the store was set
+    /// back. Of what etcd was told to forget it counts as so.
+    pub(crate) async fn was_written(&mut self, seen: &Newest) -> Result<bool, StoreError> {
+        let key = seen.key.as_bytes();
+        let end = [key, &[0]].concat();
+        match self.caller.page((key, &end), 1, seen.revision).await {
+            Ok(page) => Ok(page.keys.first().is_some_and(|kv| seen.is(kv))),
             Err(StoreError::Refused(why)) if why.contains("future revision") => Ok(false),
             Err(StoreError::Refused(why)) if why.contains("compacted") => Ok(true),
             Err(error) => Err(error),

@@ -1,5 +1,6 @@
 //! A key of the store, read: what it says now.
 
+use super::newest::digest;
 use crate::etcd::KeyValue;
 use crate::grant::{ClientGrants, GroupExit};
 use crate::quota::{Metered, Quota};
@@ -12,8 +13,8 @@ use serde::de::DeserializeOwned;
 pub(crate) struct Change {
     pub(super) key: String,
     pub(super) revision: i64,
-    /// It was written, and is not gone.
-    pub(super) is_there: bool,
+    /// Of what was written; `None` where it is gone.
+    pub(super) digest: Option<u64>,
     pub(super) what: What,
 }
 
@@ -72,7 +73,8 @@ impl Change {
                         | What::Quota(_, None)
                         | What::Odd
                 );
-        (Change { key: kv.key.clone(), revision: kv.revision, is_there: !gone, what }, is_odd)
+        let digest = (!gone).then(|| digest(kv));
+        (Change { key: kv.key.clone(), revision: kv.revision, digest, what }, is_odd)
     }
 }
 

@@ -129,7 +129,7 @@ fn the_key_that_was_written_last_is_known() {
     let mut after = |key: &str, revision: i64, gone: bool| {
         let kv = KeyValue { key: format!("/x/{key}"), value: b"{".to_vec(), revision, lease: 0 };
         copy.apply(Change::read(&keys, &kv, gone));
-        copy.newest()
+        copy.newest().map(|newest| (newest.key, newest.revision))
     };
     let at = |revision| Some(("/x/network".to_owned(), revision));
     assert_eq!(after("network", 5, true), None, "what is gone is not asked for");
@@ -139,6 +139,21 @@ fn the_key_that_was_written_last_is_known() {
     assert_eq!(after("\u{fffd}", 7, false), at(5), "it is no text");
     assert_eq!(after("grants", 8, true), at(5));
     assert_eq!(after("network", 9, false), at(9));
+}
+
+#[test]
+fn a_key_that_another_history_has_at_the_same_revision_is_another() {
+    let mut copy = Copy::default();
+    let kv = KeyValue { key: "/x/network".into(), value: b"one".to_vec(), revision: 5, lease: 7 };
+    copy.take(&Keys("/x/".into()), &kv);
+    let newest = copy.newest().unwrap();
+    assert!(newest.is(&kv));
+    let others = [
+        KeyValue { value: b"other".to_vec(), ..kv.clone() },
+        KeyValue { revision: 4, ..kv.clone() },
+        KeyValue { lease: 8, ..kv.clone() },
+    ];
+    assert!(others.iter().all(|other| !newest.is(other)));
 }
 
 #[test]

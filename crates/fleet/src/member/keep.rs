@@ -119,7 +119,7 @@ pub(super) async fn ask_whether_it_is_another(
         return Ok(true);
     }
     match newest {
-        Some((key, revision)) => Ok(!ledger.was_written(&key, revision).await?),
+        Some(newest) => Ok(!ledger.was_written(&newest).await?),
         None => Ok(false),
     }
 }

@@ -113,7 +113,7 @@ impl Served {
         match self.all.get(name).map(Mine::written) {
             Some(written) if written == was => self.mark(name, Written::At(revision)),
             Some(_) => {}
-            None => drop(self.left.insert(name.to_owned(), revision)),
+            None => self.leave_behind(name.to_owned(), revision),
         }
     }
 
@@ -136,8 +136,14 @@ impl Served {
     /// The store says since `revision` that a client is here. If it is not, that is to go.
     pub(super) fn said_to_be_here(&mut self, name: String, revision: i64) {
         if !self.all.contains_key(&name) {
-            self.left.insert(name, revision);
+            self.leave_behind(name, revision);
         }
+    }
+
+    /// What was written of a client at `revision` is to go, unless more is written of it here first.
+    pub(super) fn leave_behind(&mut self, name: String, revision: i64) {
+        let last = self.left.entry(name).or_insert(revision);
+        *last = revision.max(*last);
     }
 
     /// Some who came just now, and are to be written.
@@ -228,6 +234,8 @@ mod tests {
         assert!(served.left(9).is_empty(), "as far as is known nothing was written");
         ["a", "b"].into_iter().for_each(|name| served.said_to_be_here(name.into(), 7));
         assert_eq!(served.left(9), [("a".into(), 7)], "b is here");
+        served.said_to_be_here("a".into(), 6);
+        assert_eq!(served.left(9), [("a".into(), 7)], "the watch may be behind");
     }
 
     #[test]

@@ -103,7 +103,10 @@ fn note(
 ) -> Vec<Evict> {
     let mut moved = Vec::new();
     for (name, _) in all {
-        if !state.served.came_after(name, until) {
+        if state.served.came_after(name, until) {
+            // If it leaves before that, this record would stay.
+            state.served.leave_behind(name.clone(), revision);
+        } else {
             state.served.note(name, was, revision);
             moved.extend(elsewhere(state, own, name));
         }
@@ -229,6 +232,16 @@ mod tests {
         assert_eq!(state.served.fresh(9).len(), 1, "and the store is to know");
         let until = state.served.arrivals();
         assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (12, until)), []);
-        assert!(state.served.fresh(9).is_empty());
+        assert!(state.served.fresh(9).is_empty() && state.served.left(9).is_empty());
+    }
+
+    #[test]
+    fn who_came_back_and_left_before_that_was_written_leaves_no_record_behind() {
+        let (mut state, alice, until) = arrived();
+        state.served.went(&ALICE, Some("alice"));
+        state.served.came("alice".into(), ALICE, Vec::new());
+        assert_eq!(note(&mut state, "a", &alice, Written::Fresh, (10, until)), []);
+        state.served.went(&ALICE, Some("alice"));
+        assert_eq!(state.served.left(9), [("alice".into(), 10)]);
     }
 }

@@ -8,6 +8,7 @@ use super::paths::{Seen, paths};
 use super::plan::{Bounds, Candidate, Verdict, give_way, plan, shortage};
 use super::radio::{Chosen, Others, is_on, networks};
 use super::report::{AccessPoint, RoamStatus};
+use super::rest::Resting;
 use super::station::{Station, World};
 use super::tunnels::MainTable;
 use super::{settings, state_dir, text};
@@ -28,7 +29,7 @@ use ropewalk_net::wifi::{
 use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::{Path, Priorities};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,14 +38,12 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(200);
 /// With no access point all channels are listened to this often.
 const LOST: Duration = Duration::from_secs(5);
-/// One that could not be joined is not tried again for this long, and twice as long after each failure, up to the second.
-const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(320));
-/// One whose portal stays shut for the first, as nobody logs in, goes if another network could be
-/// joined in its place, and is tried again after the second.
-const SHUT: (Duration, Duration) = (Duration::from_secs(120), Duration::from_secs(600));
+/// One whose portal stays shut for this long, as nobody logs in, goes if another network could be
+/// joined in its place.
+const SHUT: Duration = Duration::from_secs(120);
 /// Access points that were left are shown for this long.
 const SHOWN: Duration = Duration::from_secs(60);
-/// Access points that rest, and those that were left, kept at most.
+/// Access points that were left, kept at most.
 const MOST: usize = 64;
 /// MPTCP leaves an access point after the beacons that `choose` asks for, and the station after so many times as many: to join again costs seconds, and beacons
 /// are lost in bursts. The kernel may know sooner.
@@ -116,7 +115,7 @@ pub(super) fn run(
         receiver,
         due: Due::default(),
         rules_lost: Lost::rules(),
-        resting: BTreeMap::new(),
+        resting: Resting::default(),
         left: Vec::new(),
         priorities: Priorities::new(),
         marking,
@@ -190,8 +189,7 @@ struct Daemon {
     receiver: Receiver,
     due: Due,
     rules_lost: Lost,
-    /// Those that could not be joined: until when, and for how long the next time.
-    resting: BTreeMap<[u8; 6], (Duration, Duration)>,
+    resting: Resting,
     left: Vec<(Duration, AccessPoint)>,
     priorities: Priorities,
     marking: Option<Marking>,
@@ -236,7 +234,12 @@ impl Daemon {
                 mptcp: self.has_mptcp,
             };
             match station.step(&mut world, now) {
-                Ok(()) => stays.push(station),
+                Ok(()) => {
+                    if station.is_active() {
+                        self.resting.open(&station.bss.ssid);
+                    }
+                    stays.push(station);
+                }
                 Err(why) => self.leave(station, &why, true, now),
             }
         }
@@ -255,27 +258,8 @@ impl Daemon {
         self.left.push((now, shown));
         self.due.scan = now;
         if failed && !had_it {
-            self.rest(bssid, now);
+            self.resting.fail(bssid, now);
         }
-    }
-
-    /// It is not tried for a while.
-    fn rest(&mut self, bssid: [u8; 6], now: Duration) {
-        let next = self.resting.get(&bssid).map_or(REST.0, |(_, next)| *next);
-        self.rest_until(bssid, now + next, (next * 2).min(REST.1), now);
-    }
-
-    /// It is not tried before `until`, and for `next` if it fails then.
-    fn rest_until(&mut self, bssid: [u8; 6], until: Duration, next: Duration, now: Duration) {
-        self.resting.retain(|_, (until, _)| *until + REST.1 > now);
-        if self.resting.len() >= MOST {
-            self.resting.pop_first();
-        }
-        self.resting.insert(bssid, (until, next));
-    }
-
-    fn rests(&self, bssid: &[u8; 6], now: Duration) -> bool {
-        self.resting.get(bssid).is_some_and(|(until, _)| *until > now)
     }
 
     /// Starts a scan when one is due, and takes what it heard.
@@ -314,7 +298,7 @@ impl Daemon {
 
     /// A station for whose sake the channel stays the same.
     fn channel_holder(&self, now: Duration) -> Option<&Station> {
-        self.stations.iter().find(|s| !s.is_shut_for(SHUT.0, now))
+        self.stations.iter().find(|s| !s.is_shut_for(SHUT, now))
     }
 
     fn plan(&mut self, heard: &[Bss], now: Duration) -> anyhow::Result<()> {
@@ -325,7 +309,7 @@ impl Daemon {
         let holder = self.channel_holder(now).map(|s| s.bss.frequency_mhz);
         // Who cannot be joined now is no reason for a channel.
         let is_shut = |bss: &Bss| holder.is_none() && self.stations.iter().any(|s| s.bss.ssid == bss.ssid);
-        let heard = heard.iter().filter(|bss| !self.rests(&bss.bssid, now) && !is_shut(bss));
+        let heard = heard.iter().filter(|bss| !self.resting.has(bss, now) && !is_shut(bss));
         let heard: Vec<Bss> = heard.cloned().collect();
         let channel_mhz = holder.or(self.others.channel_mhz).or(self.roam.channel_mhz());
         let bounds = Bounds { limits: self.roam.limits(), channel_mhz, room: self.room() };
@@ -338,14 +322,14 @@ impl Daemon {
         self.candidates.iter().filter(move |c| {
             matches!(c.verdict, Verdict::Join | Verdict::Enough | Verdict::NoRoom)
                 && self.stations.iter().all(|s| s.bss.bssid != c.bss.bssid)
-                && !self.rests(&c.bss.bssid, now)
+                && !self.resting.has(&c.bss, now)
         })
     }
 
     /// Stations whose portals stay shut go where other networks have no other place: other access
     /// points of the same have the same portal.
     fn give_way(&mut self, now: Duration) {
-        let shut = |s: &Station| s.is_shut_for(SHUT.0, now);
+        let shut = |s: &Station| s.is_shut_for(SHUT, now);
         let own: Vec<(u32, bool)> = self.stations.iter().map(|s| (s.bss.frequency_mhz, shut(s))).collect();
         let is_other = |c: &&Candidate| !self.stations.iter().any(|s| shut(s) && s.bss.ssid == c.bss.ssid);
         let others: Vec<u32> = self.newcomers(now).filter(is_other).map(|c| c.bss.frequency_mhz).collect();
@@ -358,9 +342,8 @@ impl Daemon {
                 self.stations.push(station);
                 continue;
             }
-            let bssid = station.bss.bssid;
+            self.resting.shut(&station.bss, now);
             self.leave(station, "its portal stays shut: another network takes its place", false, now);
-            self.rest_until(bssid, now + SHUT.1, REST.0, now);
         }
     }
 
@@ -433,7 +416,7 @@ impl Daemon {
             Ok(station) => self.stations.push(station),
             Err(error) => {
                 tracing::warn!(access_point = mac_text(c.bss.bssid), "not joined: {error:#}");
-                self.rest(c.bss.bssid, now);
+                self.resting.fail(c.bss.bssid, now);
             }
         }
     }

@@ -6,6 +6,7 @@
 //! | `scan` | `ropewalk roam scan`: says that, and changes nothing |
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
+//! | `rest` | who is not tried for a while |
 //! | `station` | one interface with one access point, from joining to leaving |
 //! | `tunnels` | what an access point would take out of a tunnel of this machine |
 //! | `beacons`, `meter` | its beacons, and what a packet costs by its driver |
@@ -28,6 +29,7 @@ mod plan;
 pub(crate) mod portal;
 mod radio;
 pub(crate) mod report;
+mod rest;
 mod scan;
 mod signal;
 mod station;

@@ -236,7 +236,7 @@ impl Liveness {
     /// It is known to be dead (no interface, no route).
     pub fn die(&mut self, now: Time) {
         // One that died while it was damped was probed for so long, and would have carried.
-        let began = if self.last_progress < self.damped_until { Time::ZERO } else { self.damped_until };
+        let began = if now < self.damped_until { Time::ZERO } else { self.damped_until };
         let carried = self.last_progress.since(self.up_since.max(began));
         let is_flap = self.last_death.is_some()
             && now.since(self.up_since) < FLAP
@@ -388,20 +388,22 @@ mod tests {
         assert_eq!(used, [false, true, true, true, true]);
     }
 
-    /// It answers probes, and dies as soon as data go there.
+    /// It answers probes, the last of them shortly before it is used, and dies as soon as data go
+    /// there.
     #[test]
     fn one_that_dies_at_each_use_is_damped_ever_longer() {
         let (mut l, mut now) = (alive(), ms(1000));
         let mut damped = Vec::new();
         for _ in 0..8 {
-            l.on_progress(now);
             let back = now;
-            while l.is_damped(now) {
-                now += Duration::from_millis(10);
+            l.on_progress(back);
+            let used = l.damped_until.max(back);
+            while now + Duration::from_millis(7) < used {
+                now += Duration::from_millis(7);
                 l.on_progress(now);
             }
-            damped.push(now.since(back).as_millis());
-            now += Duration::from_millis(60);
+            damped.push(used.since(back).as_millis());
+            now = used + Duration::from_millis(60);
             l.die(now);
         }
         assert_eq!(damped, [0, 0, 40, 80, 160, 320, 640, 1280]);

@@ -134,6 +134,12 @@ pub enum KernError {
         "{0} is registered, but not pinned under {PINS} here: unload it in the mount namespace that loaded it, or reboot"
     )]
     PinnedElsewhere(&'static str),
+    /// Others load or unload, and do not end.
+    #[error(
+        "another process (`ropewalk mptcp cc`, or a run of the lab) takes too long to load or unload a controller: \
+         `fuser -v /run/ropewalk-mptcp.lock` shows which. End it, and try again"
+    )]
+    Locked,
     /// bpffs cannot be mounted.
     #[error(
         "no BPF file system is at /sys/fs/bpf, and mounting one failed ({0}): mount -t bpf bpffs /sys/fs/bpf"

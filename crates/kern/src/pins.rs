@@ -4,6 +4,7 @@ use crate::loader::Maps;
 use crate::shared::{COUNTERS, KEY};
 use crate::{Counters, KernError, Law, sys};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,6 +19,9 @@ const BPFFS: &str = "/sys/fs/bpf";
 const BPFFS_MAGIC: u32 = 0xcafe_4a11;
 /// Who has locked this one may load and unload.
 const LOCK: &str = "/run/ropewalk-mptcp.lock";
+/// How long others may take: some loads, and two unloads for which the kernel takes its time
+/// ([`FORGETS`]).
+const OTHERS: Duration = Duration::from_secs(15);
 
 /// What [`load`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +61,7 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
-    let _locked = lock()?;
+    let _locked = lock(Path::new(LOCK), OTHERS)?;
     let mounted = mount()?;
     let directory = directory(law);
     if is_registered(law) {
@@ -95,7 +99,7 @@ pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
-    let _locked = lock()?;
+    let _locked = lock(Path::new(LOCK), OTHERS)?;
     let directory = directory(law);
     if !directory.join("link").exists() {
         if is_registered(law) {
@@ -193,16 +197,24 @@ fn is_bpffs(kind: impl Into<i128>) -> bool {
 }
 
 /// Keeps others from loading and unloading for as long as the file is open: of two at once the
-/// second would take the first's pins for those of a load that was killed.
-fn lock() -> Result<Option<File>, KernError> {
+/// second would take the first's pins for those of a load that was killed. Waits
+/// up to `patience` for others.
+fn lock(path: &Path, patience: Duration) -> Result<Option<File>, KernError> {
     let failed = KernError::system("locking /run/ropewalk-mptcp.lock");
-    let file = match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(LOCK) {
+    let file = match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
         // Where there is no /run, there is hardly anybody else.
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(&failed)?,
     };
-    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
-        .map_err(|e| failed(e.into()))?;
+    let mut outcome = Ok(());
+    let is_held = || {
+        outcome = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        outcome == Err(Errno::WOULDBLOCK)
+    };
+    if !becomes_false(is_held, patience) {
+        return Err(KernError::Locked);
+    }
+    outcome.map_err(|e| failed(e.into()))?;
     Ok(Some(file))
 }
 
@@ -223,5 +235,18 @@ mod tests {
         assert!(becomes_false(|| listed.next().unwrap(), Duration::from_secs(60)));
         assert_eq!(listed.next(), None, "it was asked until then");
         assert!(!becomes_false(|| true, Duration::ZERO));
+    }
+
+    /// One that was stopped (Ctrl-Z) holds the lock without an end.
+    #[test]
+    fn a_lock_that_another_holds_is_waited_for_and_no_longer_than_is_said() {
+        let path = std::env::temp_dir().join(format!("ropewalk-mptcp-lock-{}", std::process::id()));
+        let first = lock(&path, Duration::ZERO).unwrap();
+        let second = lock(&path, Duration::from_millis(20));
+        drop(first);
+        let third = lock(&path, Duration::from_secs(60));
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(second, Err(KernError::Locked)), "{second:?}");
+        assert!(third.unwrap().is_some(), "it is free");
     }
 }

@@ -6,9 +6,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
 use std::{io, mem};
 
+use ropewalk_time::Time;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Checksum, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::dhcpv4;
@@ -75,10 +75,10 @@ impl<D: Device> Client<D> {
         Client { device, interface, sockets, handle, bound: false }
     }
 
-    /// Takes what has arrived, sends what is due, and says what changed. To be called when a frame is there and every 200 ms or so; `now` is the time since
-    /// any moment.
-    pub fn poll(&mut self, now: Duration) -> Option<Event> {
-        let now = Instant::from_millis(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
+    /// Takes what has arrived, sends what is due, and says what changed. To be called when a frame is there and every 200 ms or so; `now` is
+    /// [`crate::clock::now`]: a lease runs on while the machine sleeps.
+    pub fn poll(&mut self, now: Time) -> Option<Event> {
+        let now = Instant::from_micros(i64::try_from(now.as_micros()).unwrap_or(i64::MAX));
         self.interface.poll(now, &mut self.device, &mut self.sockets);
         match self.sockets.get_mut::<dhcpv4::Socket<'_>>(self.handle).poll()? {
             dhcpv4::Event::Configured(config) => {

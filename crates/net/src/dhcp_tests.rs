@@ -109,8 +109,8 @@ fn run(
     let mut events = Vec::new();
     for second in seconds {
         for step in 0..10 {
-            events
-                .extend(client.poll(Duration::from_millis(second * 1000 + step * 100)).map(|e| (second, e)));
+            let now = Time::from_millis(second * 1000 + step * 100);
+            events.extend(client.poll(now).map(|e| (second, e)));
             let asked: Vec<Vec<u8>> = client.device.out.drain(..).collect();
             client.device.in_.extend(asked.iter().filter_map(|frame| answer(frame, given?, &[])));
         }
@@ -132,6 +132,17 @@ fn a_lease_is_had_kept_and_lost() {
     assert!(matches!(events[..], [(at, Event::Lost)] if (300..402).contains(&at)), "{events:?}");
 }
 
+/// The machine slept for an hour, and whoever looks has the clock that went on.
+#[test]
+fn a_lease_that_ran_out_meanwhile_is_lost_at_the_first_look_and_had_again() {
+    let mut client = Client::over(Cable::default(), MAC, 7);
+    let given = Ipv4Addr::new(192, 168, 1, 77);
+    let bound = run(&mut client, 0..5, Some(given)).remove(0).1;
+    assert_eq!(client.poll(Time::from_secs(3600)), Some(Event::Lost));
+    let events = run(&mut client, 3601..3606, Some(given));
+    assert_eq!(events.into_iter().map(|(_, e)| e).collect::<Vec<_>>(), [bound]);
+}
+
 #[test]
 fn an_address_that_no_host_may_have_is_none() {
     for given in [[127, 0, 0, 1], [0, 1, 2, 3]] {
@@ -148,7 +159,7 @@ fn a_server_that_wants_to_be_asked_behind_its_lease_s_end_is_none() {
         // Renewal Time Value (RFC 2132 §9.11).
         let more = [DhcpOption { kind: 58, data: &renew.to_be_bytes() }];
         for step in 0..50 {
-            is_bound |= client.poll(Duration::from_millis(step * 100)).is_some();
+            is_bound |= client.poll(Time::from_millis(step * 100)).is_some();
             let asked: Vec<Vec<u8>> = client.device.out.drain(..).collect();
             client.device.in_.extend(asked.iter().filter_map(|frame| answer(frame, given, &more)));
         }

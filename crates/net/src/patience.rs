@@ -4,7 +4,13 @@ use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Reads a blocking stream, and no longer than until a time: `TimedOut` or `WouldBlock` from then on.
+/// Whether a blocking socket failed because its time was over. The kernel says `EAGAIN` (socket(7),
+/// `SO_RCVTIMEO`), and a connection that nobody acknowledges ends with `ETIMEDOUT`.
+pub fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Reads a blocking stream, and no longer than until a time: late ([`is_late`]) from then on.
 #[derive(Debug)]
 pub struct ReadUntil<'a> {
     stream: &'a TcpStream,
@@ -48,6 +54,16 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::net::TcpListener;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_socket_whose_time_is_over_is_late() {
+        let (mut stream, _silent) = UnixStream::pair().unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let error = stream.read(&mut [0]).unwrap_err();
+        assert!(is_late(&error), "{error}");
+        assert!(!is_late(&io::Error::from(ErrorKind::ConnectionReset)));
+    }
 
     #[test]
     fn signals_without_end_do_not_move_it() {
@@ -68,7 +84,7 @@ mod tests {
         });
         let mut all = Vec::new();
         let end = ReadUntil::new(&stream, Duration::from_millis(200)).read_to_end(&mut all).unwrap_err();
-        assert!(matches!(end.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock), "{end}");
+        assert!(is_late(&end), "{end}");
         drop(stream);
         slow.join().unwrap();
     }

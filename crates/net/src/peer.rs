@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 /// until `patience` is over.
 ///
 /// # Errors
-/// Nobody listens there, or the file is another user's; `WouldBlock` or `TimedOut` if the queue
-/// stayed full.
+/// Nobody listens there, or the file is another user's; a late one ([`is_late`]) if the queue stayed
+/// full.
+///
+/// [`is_late`]: crate::patience::is_late
 pub fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -49,6 +51,7 @@ pub fn user(socket: impl AsFd) -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patience::is_late;
     use std::os::unix::net::UnixListener;
 
     #[test]
@@ -61,7 +64,7 @@ mod tests {
         assert_eq!(first.write_timeout().unwrap(), None);
         let began = Instant::now();
         let error = connect(&path, Duration::from_millis(50)).unwrap_err();
-        assert!(matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut), "{error}");
+        assert!(is_late(&error), "{error}");
         assert!(began.elapsed() >= Duration::from_millis(25));
         let accepts = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(50));

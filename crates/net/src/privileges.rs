@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 /// Why the process cannot start, or cannot give up its rights.
@@ -50,6 +51,24 @@ pub fn keep_secrets() -> Result<(), PrivilegeError> {
     Ok(rustix::process::set_dumpable_behavior(undumpable).map_err(std::io::Error::from)?)
 }
 
+/// Lets the process have `wanted` descriptors, or as many as its hard limit allows; says how many it
+/// may have now. Many systems allow 1024 to a process that does not ask for more.
+pub fn raise_descriptors(wanted: u64) -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let more = raised(limit, wanted);
+    let outcome = if more == limit { Ok(()) } else { setrlimit(Resource::Nofile, more) };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "the limit of descriptors stays as it is");
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// No lower than before, and no higher than allowed.
+fn raised(limit: Rlimit, wanted: u64) -> Rlimit {
+    let allowed = limit.maximum.map_or(wanted, |most| wanted.min(most));
+    Rlimit { current: limit.current.map(|now| now.max(allowed)), ..limit }
+}
+
 /// Gives up every capability but `CAP_NET_ADMIN` and `CAP_NET_RAW`, for good: neither this process nor a
 /// program it runs gets one back, set-uid programs included.
 ///
@@ -87,6 +106,23 @@ fn ignore(outcome: rustix::io::Result<()>) -> Result<(), std::io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptors_are_raised_as_far_as_is_allowed_and_never_lowered() {
+        let limit = |current, maximum| Rlimit { current, maximum };
+        for (before, after) in [
+            (limit(Some(1024), Some(524_288)), Some(1152)),
+            (limit(Some(1024), None), Some(1152)),
+            (limit(Some(1024), Some(1100)), Some(1100)),
+            (limit(Some(1024), Some(1024)), Some(1024)),
+            (limit(Some(8192), Some(524_288)), Some(8192)),
+            (limit(None, None), None),
+        ] {
+            assert_eq!(raised(before, 1152), Rlimit { current: after, ..before });
+        }
+        let now = getrlimit(Resource::Nofile).current;
+        assert_eq!(raise_descriptors(1), now.unwrap_or(u64::MAX), "there are more");
+    }
 
     #[test]
     fn only_network_capabilities_stay() {

@@ -35,7 +35,7 @@ impl WpaCtrl {
         Ok(WpaCtrl { socket, patience })
     }
 
-    /// The answer to a command. `WouldBlock` or `TimedOut`: there was none in time.
+    /// The answer to a command. Late ([`crate::patience::is_late`]): there was none in time.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
         let end = Instant::now() + self.patience;

@@ -123,7 +123,7 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 
 fn kern_code(error: &KernError) -> Code {
     match error {
-        KernError::Taken(_) | KernError::PinnedElsewhere(_) => Code::Taken,
+        KernError::Taken(_) | KernError::PinnedElsewhere(_) | KernError::Locked => Code::Taken,
         KernError::NotRoot
         | KernError::Refused(_)
         | KernError::NoBtf
@@ -158,7 +158,7 @@ fn socket(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 
 fn setup(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     Some(match error.downcast_ref::<SetupError>()? {
-        SetupError::NoBridge(_) | SetupError::SameNetwork { .. } | SetupError::Elsewhere(_) => Code::Usage,
+        SetupError::SameNetwork { .. } | SetupError::Elsewhere(_) => Code::Usage,
         SetupError::Running(_) | SetupError::RouteTaken(_) | SetupError::RuleTaken => Code::Taken,
         SetupError::NotPermitted(_) | SetupError::NoIpv6(_) | SetupError::NoResolver => Code::Rights,
         _ => Code::Failure,
@@ -168,7 +168,21 @@ fn setup(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 fn link(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     Some(match error.downcast_ref::<LinkError>()? {
         LinkError::NoRoute { .. } => Code::Unreachable,
-        LinkError::NoSuchInterface(_) => Code::Usage,
-        LinkError::System(_) => Code::Failure,
+        // An interface may come yet, as a bridge may.
+        LinkError::NoSuchInterface(_) | LinkError::System(_) => Code::Failure,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_may_come_yet_is_no_wrong_file() {
+        let interface = LinkError::NoSuchInterface("wlan0".into());
+        let bridge = SetupError::NoBridge("br0".into());
+        for error in [anyhow::Error::from(interface), anyhow::Error::from(bridge)] {
+            assert_eq!(kind_of(&error), Code::Failure, "{error}");
+        }
+    }
 }

@@ -178,11 +178,11 @@ fn mistakes_are_one_sentence() {
     unknown.wait_for_line(words, SOON).unwrap();
     unknown.stop();
     assert!(site.json("ap")["drops"]["handshakes"].as_u64() > Some(0), "and counted there");
-    // Interfaces.
+    // Interfaces. One that may come yet is not the file's fault.
     let none = site.file("repeater", REPEATER, "[[repeater.link]]\ninterface = \"wlan9\"");
     ends_with(
         &mut run(&["repeater", &token, "--config", &none]),
-        2,
+        1,
         "there is no network interface named `wlan9`",
     );
     let text = std::fs::read_to_string(site.file("repeater", REPEATER, "")).unwrap();

@@ -206,9 +206,14 @@ fn an_address_that_may_come_yet_does_not_end_a_unit_for_good() {
     let states = States::new("units-early");
     let topology = Topology::new().unwrap();
     let gateway = topology.namespace("gateway").unwrap();
-    for (name, line) in [("gateway@", "serve"), ("bunch-gateway@", "bunch gateway")] {
+    for (name, line) in [
+        ("gateway@", "serve --listen 192.0.2.77:4500"),
+        ("gateway@", "serve --metrics 192.0.2.77:9477"),
+        ("bunch-gateway@", "bunch gateway --listen 192.0.2.77:4500"),
+        ("bunch-gateway@", "bunch gateway --listen 0.0.0.0:4520 --metrics 192.0.2.77:9477"),
+    ] {
         let mut command = gateway.command(BINARY);
-        command.args(line.split(' ')).args(["--listen", "192.0.2.77:4500", "--state", &states.of(name)]);
+        command.args(line.split(' ')).args(["--state", &states.of(name)]);
         let out = command.output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr);
         assert!(said.contains("192.0.2.77"), "{said}");

@@ -1,12 +1,12 @@
 //! hostapd's control interface.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{ChannelError, ChannelSwitch};
 use crate::feedback::Nl80211;
+use crate::patience::is_late;
 use crate::wpa_ctrl::{PATIENCE, WpaCtrl};
 
 /// Where it usually listens.
@@ -38,11 +38,10 @@ impl Hostapd {
 
     fn ask(&self, question: &str) -> Result<String, ChannelError> {
         let at = || self.at.display().to_string();
-        let silent = |e: io::Error| match e.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ChannelError::Silent { at: at() },
-            _ => ChannelError::Nobody { at: at(), why: e },
-        };
-        self.socket.ask(question).map_err(silent)
+        self.socket.ask(question).map_err(|why| match is_late(&why) {
+            true => ChannelError::Silent { at: at() },
+            false => ChannelError::Nobody { at: at(), why },
+        })
     }
 
     fn status(&self) -> Result<Status, ChannelError> {

@@ -47,16 +47,28 @@ pub struct Way {
 /// nowhere.
 pub fn find_ways(journal: &mut Journal, exits: &Exits) -> Result<Vec<Way>, SetupError> {
     let links = links::list().map_err(failed)?;
+    let link = |exit: &Exit| links.iter().find(|l| l.name == exit.interface && l.up);
+    // Answers come in where this machine's own way to the other end is another.
+    let admit = |exit: &Exit| match link(exit) {
+        Some(_) => sysctl::reverse_path(journal, &exit.interface),
+        None => Ok(()),
+    };
+    update_each(exits, admit, |exit, anywhere| put(exit, link(exit), anywhere))
+}
+
+/// Lets answers in for each exit, and brings its tables up to date. What fails keeps nothing else
+/// back.
+fn update_each(
+    exits: &Exits,
+    mut admit: impl FnMut(&Exit) -> Result<(), SetupError>,
+    mut put: impl FnMut(&Exit, IpAddr) -> Result<bool, SetupError>,
+) -> Result<Vec<Way>, SetupError> {
     let (mut ways, mut outcome) = (Vec::new(), Ok(()));
     for exit in &exits.exits {
-        let link = links.iter().find(|l| l.name == exit.interface && l.up);
-        if link.is_some() {
-            // Answers come in where this machine's own way to the other end is another.
-            sysctl::reverse_path(journal, &exit.interface)?;
-        }
+        outcome = outcome.and(admit(exit));
         let mut leads = [None; 2];
         for (family, lead) in leads.iter_mut().enumerate().filter(|(family, _)| exits.families()[*family]) {
-            let is_there = put(exit, link, ANYWHERE[family]);
+            let is_there = put(exit, ANYWHERE[family]);
             *lead = Some(*is_there.as_ref().unwrap_or(&false));
             outcome = outcome.and(is_there.map(drop));
         }
@@ -184,6 +196,30 @@ mod tests {
         let direct = default_route(7, 3, None, ANYWHERE[1]);
         assert!(direct.header.flags.is_empty() && direct.header.address_family == AddressFamily::Inet6);
         assert!(!direct.attributes.iter().any(|a| matches!(a, RouteAttribute::Gateway(_))));
+    }
+
+    #[test]
+    fn an_exit_that_fails_keeps_no_other_back() {
+        let exit = |interface: &str, number| Exit {
+            interface: interface.into(),
+            number,
+            networks: vec![],
+            untranslated: vec![],
+        };
+        let inside = vec!["10.77.0.0/24".parse().unwrap()];
+        let exits = Exits { inside, exits: vec![exit("wan0", 1), exit("wan1", 2)], ..Exits::default() };
+        let admit = |exit: &Exit| match exit.number {
+            1 => Err(SetupError::NotPermitted("setting a filter".into())),
+            _ => Ok(()),
+        };
+        let mut led = Vec::new();
+        let put = |exit: &Exit, _: IpAddr| -> Result<bool, SetupError> {
+            led.push(exit.number);
+            Ok(true)
+        };
+        let outcome = update_each(&exits, admit, put);
+        assert!(matches!(outcome, Err(SetupError::NotPermitted(_))), "{outcome:?}");
+        assert_eq!(led, [1, 2]);
     }
 
     #[test]

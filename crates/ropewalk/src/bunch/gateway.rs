@@ -30,9 +30,9 @@ use ropewalk_bunch::gateway::{
 };
 use ropewalk_bunch::icmp;
 use ropewalk_bunch::inner::{self, UDP};
-use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
 use ropewalk_net::tun::Tun;
+use ropewalk_net::{clock, privileges};
 use ropewalk_session::{PublicKey, Responder, ResponderConfig, StaticKey};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -43,8 +43,6 @@ use zeroize::Zeroizing;
 
 /// Packets in a row before anything else is looked at.
 const BATCH: usize = 64;
-/// Access points at once, those that are coming included.
-const CONNECTIONS: usize = 1024;
 /// A connection that has not shown who it is in this time is closed.
 const GREETING: Duration = Duration::from_secs(10);
 /// Bytes on the way to an access point at most; its downlink is wide.
@@ -82,6 +80,8 @@ struct Daemon {
     boot: u64,
     gateway: Gateway,
     conns: BTreeMap<u32, Conn>,
+    /// How many of them there may be.
+    places: usize,
     by_address: BTreeMap<Ipv4Addr, u32>,
     /// Who came since the start, by account.
     known: BTreeMap<u64, PublicKey>,
@@ -112,6 +112,20 @@ fn config(args: &Args) -> Config {
     }
 }
 
+/// How many connections this process has room for.
+fn places() -> usize {
+    let allowed = privileges::raise_descriptors(greeting::DESCRIPTORS);
+    let places = greeting::places(allowed);
+    if allowed < greeting::DESCRIPTORS {
+        tracing::warn!(
+            "this process may have {allowed} files open: there is room for {places} access points. A hard limit of {} \
+             (LimitNOFILE= of the unit) makes room for all",
+            greeting::DESCRIPTORS
+        );
+    }
+    places
+}
+
 /// Runs until told to stop.
 pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
     let poller = Poller::new().context("epoll")?;
@@ -130,6 +144,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
         started: Instant::now(),
         boot: entropy().random(),
         conns: BTreeMap::new(),
+        places: places(),
         by_address: BTreeMap::new(),
         known: BTreeMap::new(),
         next: 0,
@@ -285,7 +300,7 @@ impl Daemon {
                 }
             };
             self.make_room(remote)?;
-            if self.conns.len() >= CONNECTIONS || stream.set_nonblocking(true).is_err() {
+            if self.conns.len() >= self.places || stream.set_nonblocking(true).is_err() {
                 self.counts.turned_away += 1;
                 continue;
             }

@@ -1,12 +1,24 @@
-//! Connections at a gateway's port that have not shown who they are: how many there may be.
+//! How many connections there may be at a gateway's port, and how many of them that have not shown
+//! who they are.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// At once.
+/// Access points at once, those that are coming included.
+const CONNECTIONS: usize = 1024;
+/// Descriptors for all else: the device, files, connections of the control socket and of metrics.
+const OTHERS: usize = 128;
+/// What a gateway needs with all of them.
+pub(super) const DESCRIPTORS: u64 = (CONNECTIONS + OTHERS) as u64;
+/// Unknown ones at once.
 const MOST: usize = 256;
 /// Of one network, so that nobody takes the places of all others.
 const OF_ONE: usize = 32;
+
+/// Connections of a gateway that may have so many descriptors.
+pub(super) fn places(descriptors: u64) -> usize {
+    (descriptors.min(DESCRIPTORS) as usize).saturating_sub(OTHERS).max(1)
+}
 
 /// An IPv4 address or an IPv6 /64: who has one /64 has all addresses of it.
 fn network(of: SocketAddr) -> IpAddr {
@@ -34,6 +46,12 @@ mod tests {
 
     fn at(text: &str) -> SocketAddr {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn where_descriptors_are_few_there_are_fewer_places() {
+        assert_eq!([DESCRIPTORS, u64::MAX].map(places), [CONNECTIONS; 2]);
+        assert_eq!([1024, 256, 10].map(places), [896, 128, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `gateway` | the gateway's loop |
-//! | `greeting` | how many connections may be anybody's |
+//! | `greeting` | how many connections there may be, and how many of them anybody's |
 //! | `conn` | a connection at its port: anybody's, then an access point's tunnel |
 //! | `ap` | the access point's loop |
 //! | `flows` | a home's connections, and what they are called at the gateway |

@@ -52,7 +52,7 @@ impl Network {
         }
         let others: Vec<&Link> = links.iter().filter(|l| l.name != self.device.1).collect();
         for inside in &addresses {
-            check_inside(inside, &self.wanted, &others).map_err(|words| failure(Code::Usage, words))?;
+            check_inside(inside, &self.wanted, &others).map_err(|(code, words)| failure(code, words))?;
         }
         let first = self.addresses.is_empty();
         // First: no packet is to come before it.
@@ -174,28 +174,32 @@ fn change<T, E: Into<anyhow::Error>>(
 const SHORTEST: (u8, u8) = (16, 48);
 
 /// The gateway chooses the network inside, and this machine sends there what it has for that network. So it may be none that is somebody else's, unless a
-/// route says the same.
-fn check_inside(inside: &IpNet, routes: &[IpNet], others: &[&Link]) -> Result<(), String> {
+/// route says the same. A network that this machine is in now may be left: the service's manager has to try again.
+fn check_inside(inside: &IpNet, routes: &[IpNet], others: &[&Link]) -> Result<(), (Code, String)> {
     let network = inside.trunc();
     if routes.iter().any(|r| r.trunc().contains(&network)) {
         return Ok(());
     }
     let shortest = if network.addr().is_ipv4() { SHORTEST.0 } else { SHORTEST.1 };
     if network.prefix_len() < shortest || !is_private(network.addr()) {
-        return Err(format!(
+        let words = format!(
             "the gateway says that {network} is its network inside, which is not a private one of /{shortest} or smaller: if that is right, say so with --route \
              {network}; if not, somebody wants to see where this machine's packets go"
-        ));
+        );
+        return Err((Code::Usage, words));
     }
     let of = |link: &Link| {
         let mut all = link.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok());
         all.find(|n| network.contains(&n.addr()) || n.contains(&network.addr()))
     };
     match others.iter().find_map(|l| of(l).map(|net| (&l.name, net))) {
-        Some((name, net)) => Err(format!(
-            "the gateway's network inside, {network}, is also that of {name} here ({net}): give the gateway another --address, or say with --route {network} that \
-             it goes into the bond"
-        )),
+        Some((name, net)) => {
+            let words = format!(
+                "the gateway's network inside, {network}, is also that of {name} here ({net}): leave that network, give the gateway another --address, or say with \
+                 --route {network} that it goes into the bond"
+            );
+            Err((Code::Failure, words))
+        }
         None => Ok(()),
     }
 }
@@ -221,7 +225,7 @@ mod tests {
     use super::*;
     use ropewalk_net::links::Address;
 
-    fn check(inside: &str, routes: &[&str]) -> Result<(), String> {
+    fn check(inside: &str, routes: &[&str]) -> Result<(), (Code, String)> {
         let address = |ip: &str, prefix_len| Address::new(ip.parse().unwrap(), prefix_len);
         let eth0 = Link {
             index: 2,
@@ -239,11 +243,13 @@ mod tests {
         for inside in
             ["8.8.8.9/24", "1.2.3.4/0", "10.0.0.2/8", "172.16.0.1/12", "2606:4700:4700::2/64", "fd00::2/8"]
         {
-            let words = check(inside, &["192.0.2.0/24"]).unwrap_err();
+            let (code, words) = check(inside, &["192.0.2.0/24"]).unwrap_err();
+            assert_eq!(code, Code::Usage, "{inside}: {words}");
             assert!(words.contains("if that is right, say so with --route"), "{inside}: {words}");
         }
         for inside in ["192.168.1.77/24", "192.168.0.1/16", "192.168.1.5/32", "fd01::77/64"] {
-            let words = check(inside, &[]).unwrap_err();
+            let (code, words) = check(inside, &[]).unwrap_err();
+            assert_eq!(code, Code::Failure, "it may be left, and is no wrong file: {inside}");
             assert!(words.contains("is also that of eth0"), "{inside}: {words}");
         }
     }

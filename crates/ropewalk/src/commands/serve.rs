@@ -111,9 +111,7 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
-    let journal = TakesBack::new(journal);
-    let outcome = serve(options, &dir, journal.shared());
-    outcome.and(journal.restore().map_err(Into::into))
+    serve(options, &dir, TakesBack::new(journal))
 }
 
 /// What is wanted, from the command line and the file.
@@ -169,7 +167,8 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
-fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
+fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow::Result<()> {
+    let journal = &Arc::clone(changes.shared());
     let file = &options.file;
     let is_ap = options.backhaul.is_some();
     let radios = is_ap.then(|| super::ap::radios(file, dir)).transpose()?;
@@ -237,8 +236,10 @@ fn serve(options: GatewayOptions, dir: &StateDir, journal: &SharedJournal) -> an
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     let outcome = run_loop(&mut running, &mut gateway);
     leaving.leave();
+    // Before the hooks, which may take seconds: a supervisor may kill this process meanwhile.
+    let restored = changes.restore();
     gateway.finish();
-    outcome
+    outcome.and(restored.map_err(Into::into))
 }
 
 /// What a gateway opens while it has the rights to.

@@ -4,6 +4,7 @@ use super::protocol::{LINE_MAX, Request, Response};
 use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use anyhow::Context;
+use ropewalk_net::patience::is_late;
 use ropewalk_net::peer;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -72,22 +73,26 @@ fn connect(dir: &StateDir, place: Duration) -> anyhow::Result<Option<BufReader<U
     }
 }
 
-fn is_late(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
-
 fn none_runs(dir: &StateDir) -> anyhow::Error {
     let place = dir.path().display();
     let words = "no ropewalk runs with the state directory";
     failure(Code::NotRunning, format!("{words} {place}: start `ropewalk serve` or `ropewalk up` with it"))
 }
 
+fn silent() -> anyhow::Error {
+    let words = format!(
+        "the daemon did not answer within {} s: it hangs, or the machine has too much to do. Look at its log; if it stays so, restart it",
+        PATIENCE.as_secs()
+    );
+    failure(Code::Failure, words)
+}
+
 /// One line there, one line back.
 fn exchange(stream: &mut BufReader<UnixStream>, question: &[u8]) -> anyhow::Result<String> {
     let lost = "the daemon broke the conversation off";
-    let gone = |e: std::io::Error| {
-        let words = if is_late(&e) { "the daemon does not answer" } else { lost };
-        anyhow::Error::from(e).context(words)
+    let gone = |e: std::io::Error| match is_late(&e) {
+        true => silent(),
+        false => anyhow::Error::from(e).context(lost),
     };
     stream.get_mut().write_all(question).map_err(gone)?;
     let mut answer = String::new();
@@ -169,7 +174,9 @@ mod tests {
         let patience = Some(Duration::from_millis(50));
         line.stream.as_ref().unwrap().get_ref().set_read_timeout(patience).unwrap();
         let error = line.ask(&Request::Status {}).unwrap_err();
-        assert!(error.to_string().starts_with("the daemon does not answer"), "{error:#}");
+        let said = format!("{error:#}");
+        assert!(said.starts_with("the daemon did not answer within 10 s: it hangs"), "{said}");
+        assert!(said.ends_with("if it stays so, restart it"), "no word of the kernel's: {said}");
         let daemon = std::thread::spawn(move || {
             // Nobody may be there to hear it any more.
             let _ = question(&listener).get_mut().write_all(&done("late"));

@@ -25,7 +25,7 @@ use anyhow::Context;
 use clap::Args;
 use ropewalk_session::Token;
 use serde::Serialize;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes; a token has 4096 at most.
@@ -168,11 +168,7 @@ fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
     }
     match token(args, &patient) {
         Ok(token) => patient.token = token,
-        Err(error) => findings.push(Finding::failed(
-            "token",
-            format!("{error:#}"),
-            "give one that is whole: `ropewalk invite NAME` at the gateway prints another",
-        )),
+        Err(error) => findings.push(judge_token(&error)),
     }
     (patient, findings)
 }
@@ -227,6 +223,19 @@ fn token(args: &Doctor, patient: &Patient) -> anyhow::Result<Option<Token>> {
         }
     };
     Ok(text.map(|text| text.parse::<Token>()).transpose()?)
+}
+
+/// What to do about a token file that cannot be read, or a token that is damaged.
+fn judge_token(error: &anyhow::Error) -> Finding {
+    let advice = match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+        Some(ErrorKind::PermissionDenied) => "run this as root (sudo), or as a user that may read the file",
+        // What is no text is no token.
+        None | Some(ErrorKind::InvalidData) => {
+            "give one that is whole: `ropewalk invite NAME` at the gateway prints another"
+        }
+        Some(_) => "name the file with the token after --token-file, or `-` for standard input",
+    };
+    Finding::failed("token", format!("{error:#}"), advice)
 }
 
 /// One line each: how it went, what was looked at, what was found and what to do.
@@ -287,6 +296,26 @@ mod tests {
         let (patient, findings) = meet(&Doctor { state, config: None, token_file: None, json: false });
         let token = findings.iter().find(|f| f.check == "token").unwrap();
         assert!(token.level == Level::Failed && patient.token.is_none(), "{findings:?}");
+    }
+
+    #[test]
+    fn a_token_file_that_cannot_be_read_is_not_called_damaged() {
+        let scratch = Scratch::new();
+        let file = scratch.0.path().join("home.token");
+        let look = || {
+            let state = Which { dir: Some(scratch.0.path().into()) };
+            let (_, findings) =
+                meet(&Doctor { state, config: None, token_file: Some(file.clone()), json: false });
+            let token = findings.into_iter().find(|f| f.check == "token").unwrap();
+            (token.found, token.advice.unwrap())
+        };
+        let (found, advice) = look();
+        assert!(found.contains("home.token cannot be read") && advice.contains("name the file"), "{advice}");
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(look().1.contains("whole"), "no text");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o0)).unwrap();
+        let (found, advice) = without_rights(look);
+        assert!(found.contains("home.token cannot be read") && advice.contains("sudo"), "{advice}");
     }
 
     #[test]

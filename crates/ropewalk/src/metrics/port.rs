@@ -9,6 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Request, Response as Answer, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -66,10 +67,15 @@ fn start(address: SocketAddr, ask: Ask) -> anyhow::Result<SocketAddr> {
 
 fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address).map_err(|error| {
-        let taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        let code = match error.kind() {
+            ErrorKind::AddrInUse => Code::Taken,
+            // It may come yet: the service's manager has to try again.
+            ErrorKind::AddrNotAvailable => Code::Failure,
+            _ => Code::Usage,
+        };
         let sentence =
             format!("metrics cannot be served at {address}: {error}; choose another address with --metrics");
-        failure(if taken { Code::Taken } else { Code::Usage }, sentence)
+        failure(code, sentence)
     })?;
     listener.set_nonblocking(true)?;
     Ok(listener)
@@ -137,6 +143,7 @@ fn whole(status: StatusCode, kind: &'static str, text: Bytes) -> Answer<Full<Byt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::kind_of;
     use crate::metrics::server::CONNECTIONS;
     use std::io::{Read, Write};
     use std::net::TcpStream;
@@ -205,6 +212,15 @@ mod tests {
         let (mut open, _) = serving("0.0.0.0:0");
         open.set_ip([127, 0, 0, 1].into());
         assert_eq!(code(&get(open, "/metrics", "gateway.example")), "200", "others know it by its names");
+    }
+
+    #[test]
+    fn an_address_that_is_not_there_yet_is_no_wrong_command_line() {
+        let code = |address: SocketAddr| kind_of(&listen(address).unwrap_err());
+        // RFC 5737: nobody's.
+        assert_eq!(code("192.0.2.77:9477".parse().unwrap()), Code::Failure);
+        let (taken, _) = serving("127.0.0.1:0");
+        assert_eq!(code(taken), Code::Taken);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::wire::{End, Token};
 use anyhow::{Context, Result, ensure};
+use ropewalk_net::patience::is_late;
 use ropewalk_net::tcp_info::{TcpInfo, tcp_info};
 use rustix::io::Errno;
 use std::io::{ErrorKind, Read, Write};
@@ -103,11 +104,7 @@ pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
     while Instant::now() < end {
         match stream.write(&piece) {
             Ok(_) => {}
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) => {}
+            Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
             Err(_) => break,
         }
         if asked.elapsed() > Duration::from_millis(100) {
@@ -145,11 +142,7 @@ pub(super) fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
             Ok(0) => break,
             Ok(n) if Instant::now() >= from => bytes += n as u64,
             Ok(_) => {}
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) => {}
+            Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }

@@ -18,7 +18,7 @@ use ropewalk_net::mptcp::{self, Endpoint};
 use ropewalk_net::setup::{Change, Journal, StationAddress, StationNetwork};
 use ropewalk_net::subflows::LeastRtts;
 use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, Supplicant, mac_text};
-use ropewalk_net::{dhcp, dns};
+use ropewalk_net::{clock, dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -186,7 +186,7 @@ impl Station {
     pub(super) fn step(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
         if !matches!(self.phase, Phase::Joining) {
             self.listen(now)?;
-            self.address(world, now)?;
+            self.address(world)?;
             self.withdraw(world)?;
         }
         match &mut self.phase {
@@ -263,9 +263,9 @@ impl Station {
         self.beacons.on_loss(now);
     }
 
-    /// What DHCP says.
-    fn address(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
-        let event = self.dhcp.as_mut().and_then(|client| client.poll(now));
+    /// What DHCP says. A lease runs on while the machine sleeps, unlike the loop's time.
+    fn address(&mut self, world: &mut World<'_>) -> Result<(), String> {
+        let event = self.dhcp.as_mut().and_then(|client| client.poll(clock::now()));
         match event {
             Some(dhcp::Event::Bound(lease)) => self.bind(world, &lease).map_err(|e| format!("{e:#}")),
             Some(dhcp::Event::Lost) => Err("its lease of an address has ended".into()),

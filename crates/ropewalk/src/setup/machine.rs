@@ -63,14 +63,21 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Networks that this machine has or has routes to; the default route is none.
+/// Networks that this machine has or has routes to; what stands for a default route is none.
 pub(super) fn networks() -> anyhow::Result<Vec<IpNet>> {
     let links = links::list()?;
     let own =
         |l: &Link| l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok()).collect::<Vec<_>>();
     let mut all: Vec<IpNet> = links.iter().flat_map(own).collect();
-    all.extend(links::routes()?.into_iter().map(|route| route.network).filter(|n| n.prefix_len() > 0));
+    all.extend(links::routes()?.into_iter().map(|route| route.network).filter(|n| !is_default(n)));
     Ok(all)
+}
+
+/// A default route, or one of those that stand for it: all of the IPv6 internet (2000::/3), or the
+/// halves by which a VPN goes before another default route. No network is as large: 10.0.0.0/8 (RFC
+/// 1918) and fc00::/7 (RFC 4193) are the largest.
+fn is_default(route: &IpNet) -> bool {
+    route.prefix_len() < if route.addr().is_ipv4() { 8 } else { 7 }
 }
 
 /// A network for clients that collides with none of `taken`; its first address is the gateway's.
@@ -213,6 +220,17 @@ mod tests {
         assert_eq!(inner_network(&nets(&["10.77.0.5/24", "10.77.1.128/25"])).to_string(), "10.77.2.1/24");
         assert_eq!(inner_network(&nets(&["10.0.0.0/8"])).to_string(), "172.27.0.1/24");
         assert!(collision(&nets(&["10.77.0.1/16"])[0], &nets(&["10.77.9.0/24"])).is_some());
+    }
+
+    #[test]
+    fn a_route_to_the_whole_internet_is_no_network_of_somebody_s() {
+        let is_default = |net: &str| is_default(&net.parse().unwrap());
+        for net in ["0.0.0.0/0", "::/0", "2000::/3", "0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1"] {
+            assert!(is_default(net), "{net}");
+        }
+        for net in ["10.0.0.0/8", "192.168.1.0/24", "fc00::/7", "fd00::/8", "2001:db8::/32"] {
+            assert!(!is_default(net), "{net}");
+        }
     }
 
     #[test]

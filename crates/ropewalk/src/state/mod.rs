@@ -28,6 +28,7 @@ pub(crate) use ropewalk_fleet::pool;
 
 use crate::exit::{Code, failure};
 use anyhow::Context;
+use ropewalk_net::patience::is_late;
 use ropewalk_net::peer;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -163,7 +164,7 @@ impl StateDir {
     fn has_daemon(&self) -> bool {
         match peer::connect(&self.socket(), PATIENCE / 100) {
             Ok(_) => true,
-            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+            Err(error) => is_late(&error),
         }
     }
 

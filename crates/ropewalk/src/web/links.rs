@@ -8,6 +8,7 @@ use super::server::Site;
 use crate::exit::{Code, failure};
 use crate::state::{Lock, StateDir};
 use anyhow::Context;
+use ropewalk_net::patience::is_late;
 use rustix::fs::Mode;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -90,7 +91,7 @@ pub(super) fn ask(dir: &StateDir) -> anyhow::Result<String> {
     let stream = connected.map_err(|error| unasked(error, dir))?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut link = String::new();
-    BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).context("the page does not answer")?;
+    BufReader::new(stream.take(LINK_MAX)).read_line(&mut link).map_err(|error| unasked(error, dir))?;
     // Root asks other users' pages: what would move a terminal's cursor is no link.
     if let Some(link) = link.strip_suffix('\n').filter(|l| l.bytes().all(|b| b.is_ascii_graphic())) {
         return Ok(link.to_owned());
@@ -109,7 +110,7 @@ fn unasked(error: Error, dir: &StateDir) -> anyhow::Error {
         ErrorKind::PermissionDenied => {
             failure(Code::Rights, "the page belongs to another user: run this as that user, or as root")
         }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+        _ if is_late(&error) => {
             failure(Code::Failure, "the page takes no more questions: it hangs. Start it again")
         }
         _ => anyhow::Error::from(error).context("the page cannot be asked"),

@@ -3,9 +3,30 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::common::{BINARY, eventually, note, root};
+use super::common::{BINARY, SOON, eventually, note, root};
 use super::{net, spend};
 use ropewalk_lab::Ping;
+use rustix::process::Signal;
+
+#[test]
+fn what_a_gateway_changed_is_taken_back_before_the_last_programs_run() {
+    if !root() {
+        return;
+    }
+    let net = net("last-hooks-gateway", &["alice"]);
+    let (hooks, _) = note(&net.states);
+    let (hook, seen) = (format!("{hooks}/20-tables"), net.states.of("tables"));
+    fs::write(&hook, format!("#!/bin/sh\nnft list tables >{seen}.$ROPEWALK_EVENT\n")).unwrap();
+    fs::set_permissions(&hook, PermissionsExt::from_mode(0o700)).unwrap();
+    let before = net.gateway.shell("nft list tables").unwrap();
+    let mut gateway = net.serve_with(&["--hooks", &hooks, "--masquerade"]);
+    let _alice = net.up(0);
+    let at = |event: &str| fs::read_to_string(format!("{seen}.{event}"));
+    eventually("its table", || at("client-connected").is_ok_and(|tables| tables.contains("ropewalk")));
+    gateway.signal(Signal::TERM).unwrap();
+    gateway.wait(SOON).unwrap();
+    assert_eq!(at("client-disconnected").unwrap(), before, "nothing of it is left");
+}
 
 #[test]
 fn programs_hear_of_clients_their_addresses_and_their_quotas() {

@@ -570,7 +570,17 @@ fn address(hex: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::port;
+    use super::{IpAddr, port};
+
+    /// An address as the kernel of this machine prints it.
+    fn hex(text: &str) -> String {
+        let octets = match text.parse::<IpAddr>().unwrap() {
+            IpAddr::V4(ip) => ip.octets().to_vec(),
+            IpAddr::V6(ip) => ip.octets().to_vec(),
+        };
+        let word = |part: &[u8]| format!("{:08X}", u32::from_ne_bytes(part.try_into().unwrap()));
+        octets.chunks(4).map(word).collect()
+    }
 
     #[test]
     fn ports_that_wait() {
@@ -578,13 +588,13 @@ mod tests {
             |own: &str, other: &str, state: &str| format!("  0: {own} {other} {state} 00000000:00000000");
         assert_eq!(port(&line("00000000:1F90", "00000000:0000", "0A")), Some(8080));
         assert_eq!(port(&line("00000000:1194", "00000000:0000", "07")), Some(4500));
-        assert_eq!(port(&line("0100007F:1F90", "00000000:0000", "0A")), None, "loopback");
-        let to_any = |own: &str| port(&line(own, "00000000000000000000000000000000:0000", "0A"));
-        assert_eq!(to_any("00000000000000000000000000000000:1F90"), Some(8080));
-        assert_eq!(to_any("B80D0120000000000000000001000000:1F90"), Some(8080));
-        assert_eq!(to_any("00000000000000000000000001000000:1F90"), None, "::1");
-        assert_eq!(to_any("0000000000000000FFFF00000100007F:1F90"), None, "::ffff:127.0.0.1");
-        assert_eq!(port(&line("0202000A:1F90", "0302000A:0050", "01")), None, "a connection");
+        assert_eq!(hex("127.0.0.1"), if cfg!(target_endian = "little") { "0100007F" } else { "7F000001" });
+        let at = |own: &str| format!("{}:1F90", hex(own));
+        assert_eq!(port(&line(&at("127.0.0.1"), "00000000:0000", "0A")), None, "loopback");
+        let to_any = |own: &str| port(&line(&at(own), "00000000000000000000000000000000:0000", "0A"));
+        assert_eq!((to_any("::"), to_any("2001:db8::1")), (Some(8080), Some(8080)));
+        assert_eq!((to_any("::1"), to_any("::ffff:127.0.0.1")), (None, None), "loopback");
+        assert_eq!(port(&line(&at("10.0.2.2"), "0302000A:0050", "01")), None, "a connection");
         assert_eq!(port("sl local_address"), None);
     }
 }

@@ -402,6 +402,8 @@ mod tests {
             "ropewalk roam status --state d --json",
             "ropewalk bunch invite anna --state d --endpoint 192.0.2.1:4520 --qr",
             "ropewalk bunch revoke anna --state d",
+            "ropewalk bunch gateway --state d --listen 0.0.0.0:4520 --hooks h",
+            "ropewalk bunch ap --state d --home lan0 --uplink wan0 --cap 10GB --hooks h",
             "ropewalk status",
             "ropewalk invite alice --qr",
             "ropewalk setup gateway --yes --port 4501 --endpoint gw.example.org --address 10.9.0.1/24 --masquerade no --device phone --root d",

@@ -1,4 +1,5 @@
-//! What a gateway's programs are told: clients that come and go, from where, and their quotas.
+//! What a gateway's programs are told: clients that come and go, from where, and their quotas. A
+//! bunch's gateway has access points for clients.
 //!
 //! Values are names that [`is_name`] lets through (or keys), addresses and numbers: a client says
 //! nothing that a program would read.

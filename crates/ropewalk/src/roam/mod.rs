@@ -7,7 +7,7 @@
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `rest` | who is not tried for a while |
-//! | `station` | one interface with one access point, from joining to leaving |
+//! | `station`, `phase` | one interface with one access point, from joining to leaving |
 //! | `tunnels` | what an access point would take out of a tunnel of this machine |
 //! | `beacons`, `meter` | its beacons, and what a packet costs by its driver |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
@@ -25,6 +25,7 @@ mod marks;
 mod meter;
 mod monitor;
 mod paths;
+mod phase;
 mod plan;
 pub(crate) mod portal;
 mod radio;

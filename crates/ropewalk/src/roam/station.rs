@@ -6,6 +6,7 @@ use super::marks::{MarkStatus, Uplink};
 use super::meter::Meter;
 use super::monitor::{Measured, StationCounts};
 use super::paths::Seen;
+use super::phase::Phase;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
 use super::signal::MeanSignal;
@@ -34,28 +35,6 @@ const V6_ALONE: Duration = Duration::from_secs(10);
 const PROBE_AGAIN: Duration = Duration::from_secs(20);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;
-
-/// How far it is.
-#[derive(Debug)]
-enum Phase {
-    Joining,
-    Addressing,
-    Probing { probe: Option<Probe>, again: Duration, why: String },
-    Active,
-}
-
-impl Phase {
-    /// It is with its access point, and nothing that takes a moment is under way: it may listen to
-    /// others. A portal may be shut for as long as the access point is there.
-    fn may_scan(&self) -> bool {
-        matches!(self, Phase::Probing { .. } | Phase::Active)
-    }
-
-    /// Somebody else answers for the internet, or nobody.
-    fn is_shut(&self) -> bool {
-        matches!(self, Phase::Probing { why, .. } if !why.is_empty())
-    }
-}
 
 /// What a station works with.
 pub(super) struct World<'a> {
@@ -195,7 +174,7 @@ impl Station {
                 let waited = now.saturating_sub(self.since);
                 let v6_alone = waited >= V6_ALONE && !self.v6(world.links).is_empty();
                 if self.ipv4.is_some() || v6_alone {
-                    self.turn(Phase::Probing { probe: None, again: now, why: String::new() }, now);
+                    self.turn(Phase::probing(now), now);
                 } else if waited > ADDRESS {
                     return Err("it gives no address (DHCP)".into());
                 }
@@ -545,16 +524,6 @@ fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
 mod tests {
     use super::*;
     use ropewalk_net::links::Address;
-
-    #[test]
-    fn one_with_a_portal_that_is_shut_looks_for_others() {
-        let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
-        assert!(shut.is_shut() && !Phase::Active.is_shut());
-        let asked = Phase::Probing { probe: None, again: Duration::ZERO, why: String::new() };
-        assert!(!asked.is_shut(), "nobody has answered yet");
-        assert!(shut.may_scan() && Phase::Active.may_scan());
-        assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());
-    }
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
         let address = Address::new(ip.parse().unwrap(), 24);

@@ -5364,7 +5364,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam)
-            opts="-h --config --radio --interface --networks --state --log --log-format --monitor --metrics --help scan status top help"
+            opts="-h --config --radio --interface --networks --state --log --log-format --monitor --metrics --hooks --help scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5403,6 +5403,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hooks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

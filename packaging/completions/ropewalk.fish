@@ -420,6 +420,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_s
 json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l monitor -d 'Measure packet times at this monitor interface; `auto` makes one on the radio' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l hooks -d 'Run the programs of this directory when access points are joined, used and left' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "scan" -d 'Show which access points would be joined, and why'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "status" -d 'Show the state of the running `ropewalk roam`'

@@ -933,6 +933,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--monitor=[Measure packet times at this monitor interface; \`auto\` makes one on the radio]:IFACE:_default' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'--hooks=[Run the programs of this directory when access points are joined, used and left]:DIR:_files' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ":: :_ropewalk__subcmd__roam_commands" \

@@ -9,6 +9,7 @@
 //! | [`ClientHooks`] | a client's and a repeater's |
 //! | [`GatewayHooks`] | a gateway's, an access point's of a backhaul, a bunch's gateway's |
 //! | [`BunchHooks`] | a bunch's access point's |
+//! | [`RoamHooks`] | those of `ropewalk roam` |
 //!
 //! `programs` runs all of them.
 
@@ -16,7 +17,9 @@ mod bunch;
 mod client;
 mod gateway;
 mod programs;
+mod roam;
 
 pub(crate) use bunch::BunchHooks;
 pub(crate) use client::ClientHooks;
 pub(crate) use gateway::{GatewayHooks, QuotaHooks};
+pub(crate) use roam::{Joined, RoamHooks, Standing};

@@ -49,6 +49,8 @@ pub(super) enum Topic {
     Address,
     /// What it may use.
     Quota,
+    /// Whether it is used.
+    Use,
 }
 
 impl Event {
@@ -70,8 +72,8 @@ impl Event {
     /// It is old once `newer` is known.
     fn is_old_by(&self, newer: &Event) -> bool {
         let (Some((whom, topic)), Some((other, later))) = (&self.about, &newer.about) else { return false };
-        let ends = (Topic::Address, Topic::Presence);
-        whom == other && (topic == later || (*topic, *later) == ends)
+        let is_ended = matches!(topic, Topic::Address | Topic::Use) && *later == Topic::Presence;
+        whom == other && (topic == later || is_ended)
     }
 }
 
@@ -368,6 +370,19 @@ pub(super) mod tests {
             std::iter::from_fn(|| queue.next()).map(|e| (e.name, e.about.unwrap().0)).collect();
         let expected = [("went", "alice"), ("came", "bob")].map(|(name, whom)| (name, whom.to_owned()));
         assert_eq!(told, expected, "there was no room for carol, nor for the quota");
+    }
+
+    #[test]
+    fn how_one_was_used_is_not_told_once_it_has_left() {
+        let queue = Queue { most: 8, waiting: Mutex::default(), changed: Condvar::new() };
+        let event = |name, topic| Event::new(name).about("roam0", topic);
+        queue.put(event("joined", Topic::Presence));
+        queue.put(event("active", Topic::Use));
+        queue.put(event("backup", Topic::Use));
+        queue.put(event("left", Topic::Presence));
+        queue.end();
+        let told: Vec<_> = std::iter::from_fn(|| queue.next()).map(|e| e.name).collect();
+        assert_eq!(told, ["left"]);
     }
 
     #[test]

@@ -56,12 +56,30 @@ pub(crate) struct Roam {
     pub command: Option<RoamCommand>,
     #[command(flatten)]
     pub run: RoamArgs,
+    #[command(flatten)]
+    pub daemon: DaemonArgs,
+}
+
+/// What its daemon alone takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DaemonArgs {
     /// Measure packet times at this monitor interface; `auto` makes one on the radio
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub monitor: Option<String>,
     /// Serve metrics for Prometheus by HTTP at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
+    /// Run the programs of this directory when access points are joined, used and left
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
+}
+
+impl DaemonArgs {
+    /// They go before the file.
+    fn over(&self, roam: &mut config::Roam) {
+        roam.monitor = self.monitor.clone().or(roam.monitor.take());
+        roam.hooks = self.hooks.clone().or(roam.hooks.take());
+    }
 }
 
 /// What `ropewalk roam` takes.
@@ -124,7 +142,7 @@ const STATE: &str = "/run/ropewalk/roam";
 /// Does what the command line says.
 pub(crate) fn run(args: Roam) -> anyhow::Result<()> {
     match args.command {
-        None => daemon::run(args.run, args.monitor, args.metrics),
+        None => daemon::run(args.run, args.daemon),
         Some(RoamCommand::Scan { run, json }) => scan::run(&settings(&run)?.roam, json),
         Some(RoamCommand::Status { state, json }) => status(state, json),
         Some(RoamCommand::Top { state }) => live::show(&mut line(state)?, &mut top::App::default()),

@@ -1,6 +1,7 @@
 //! How far a station is with its access point.
 
 use super::portal::Probe;
+use crate::hooks::Standing;
 use std::time::Duration;
 
 /// From joining to traffic.
@@ -13,6 +14,8 @@ pub(super) enum Phase {
         again: Duration,
         /// Why it is not used, once that is known.
         why: String,
+        /// A portal has answered last.
+        is_portal: bool,
     },
     Active,
 }
@@ -20,7 +23,7 @@ pub(super) enum Phase {
 impl Phase {
     /// Whether the internet is behind it is asked from now on.
     pub(super) fn probing(now: Duration) -> Phase {
-        Phase::Probing { probe: None, again: now, why: String::new() }
+        Phase::Probing { probe: None, again: now, why: String::new(), is_portal: false }
     }
 
     /// It is with its access point, and nothing that takes a moment is under way: it may listen to
@@ -33,16 +36,43 @@ impl Phase {
     pub(super) fn is_shut(&self) -> bool {
         matches!(self, Phase::Probing { why, .. } if !why.is_empty())
     }
+
+    /// How it is used, as programs are told once it has an address. One in use may rest.
+    pub(super) fn standing(&self, rests: bool) -> Option<Standing> {
+        match self {
+            Phase::Joining | Phase::Addressing => None,
+            Phase::Probing { is_portal: true, .. } => Some(Standing::Portal),
+            Phase::Probing { .. } => Some(Standing::Joined),
+            Phase::Active if rests => Some(Standing::Backup),
+            Phase::Active => Some(Standing::Active),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shut(is_portal: bool) -> Phase {
+        Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into(), is_portal }
+    }
+
+    #[test]
+    fn programs_hear_of_one_that_has_an_address() {
+        use Standing::{Active, Backup, Joined, Portal};
+        let asked = Phase::probing(Duration::ZERO);
+        let all = [Phase::Joining, Phase::Addressing, asked, shut(false), shut(true), Phase::Active];
+        let told = |rests| all.each_ref().map(|phase| phase.standing(rests));
+        let joined = [None, None, Some(Joined), Some(Joined), Some(Portal)];
+        assert_eq!(told(false)[..5], joined);
+        assert_eq!(told(true)[..5], joined, "what is not used does not rest");
+        assert_eq!((told(false)[5], told(true)[5]), (Some(Active), Some(Backup)));
+    }
+
     #[test]
     fn one_with_a_portal_that_is_shut_looks_for_others() {
         assert!(!Phase::probing(Duration::ZERO).is_shut(), "nobody has answered yet");
-        let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
+        let shut = shut(true);
         assert!(shut.is_shut() && !Phase::Active.is_shut());
         assert!(shut.may_scan() && Phase::Active.may_scan());
         assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());

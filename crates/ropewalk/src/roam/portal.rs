@@ -19,7 +19,9 @@ const LINE: u64 = 256;
 pub(super) enum Answer {
     /// The page itself answered.
     Open,
-    /// Somebody else did, or nobody; in words.
+    /// A captive portal did; in words.
+    Portal(String),
+    /// Nobody did, or somebody who speaks something else; in words.
     Shut(String),
 }
 
@@ -212,7 +214,7 @@ fn judge(line: &[u8]) -> Answer {
     let version = words.next().is_some_and(|v| v.starts_with("HTTP/1."));
     match words.next().and_then(|code| code.parse::<u16>().ok()).filter(|_| version) {
         Some(200 | 204) => Answer::Open,
-        Some(code) => Answer::Shut(format!("a captive portal answers, with {code}: log in to it first")),
+        Some(code) => Answer::Portal(format!("a captive portal answers, with {code}: log in to it first")),
         None => Answer::Shut("what answers does not speak HTTP".into()),
     }
 }
@@ -277,9 +279,10 @@ mod tests {
     fn only_the_page_itself_opens() {
         assert_eq!(judge(b"HTTP/1.1 204 No Content\r\n"), Answer::Open);
         assert_eq!(judge(b"HTTP/1.0 200 OK\r\n"), Answer::Open);
-        for line in
-            [&b"HTTP/1.1 302 Found\r\n"[..], b"HTTP/1.1 511 x\r\n", b"SSH-2.0 204\r\n", b"", b"\xff\xff"]
-        {
+        for line in [&b"HTTP/1.1 302 Found\r\n"[..], b"HTTP/1.1 511 x\r\n"] {
+            assert!(matches!(judge(line), Answer::Portal(_)), "{line:?}");
+        }
+        for line in [&b"SSH-2.0 204\r\n"[..], b"", b"\xff\xff"] {
             assert!(matches!(judge(line), Answer::Shut(_)), "{line:?}");
         }
     }

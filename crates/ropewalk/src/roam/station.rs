@@ -13,6 +13,7 @@ use super::signal::MeanSignal;
 use super::tunnels::{taken_out, tunnel_around, tunnel_with};
 use super::{plan, text};
 use crate::config;
+use crate::hooks::Joined;
 use ipnet::Ipv4Net;
 use ropewalk_net::links::{Link, Route};
 use ropewalk_net::mptcp::{self, Endpoint};
@@ -298,13 +299,17 @@ impl Station {
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
-            Some(Answer::Shut(why)) => {
-                tracing::info!(interface = self.name(), why, "not used");
-                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why };
-            }
+            Some(Answer::Portal(why)) => self.shut(why, true, now),
+            Some(Answer::Shut(why)) => self.shut(why, false, now),
             None => {}
         }
         Ok(())
+    }
+
+    /// It is not used, and asked again in a while.
+    fn shut(&mut self, why: String, is_portal: bool, now: Duration) {
+        tracing::info!(interface = self.name(), why, "not used");
+        self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why, is_portal };
     }
 
     /// It is there for whoever is bound to nothing, but takes nothing out of a tunnel.
@@ -466,6 +471,18 @@ impl Station {
             packets: self.counts().map_or(0, StationCounts::data),
             marks: self.marks.rule,
         }
+    }
+
+    /// What programs are told of it, once it has an address.
+    pub(super) fn joined(&self) -> Option<Joined> {
+        let standing = self.phase.standing(self.is_silent || self.is_backup)?;
+        Some(Joined {
+            interface: self.name().to_owned(),
+            bssid: mac_text(self.bss.bssid),
+            ssid: text::ssid(&self.bss.ssid),
+            address: self.ipv4.as_ref().map(|g| g.address.to_string()),
+            standing,
+        })
     }
 
     pub(super) fn report(&self, now: Duration) -> AccessPoint {

@@ -40,7 +40,12 @@ const METRIC: u32 = 2100;
 enum Phase {
     Joining,
     Addressing,
-    Probing { probe: Option<Probe>, again: Duration, why: String },
+    /// With what came of the last probe, unless that was good.
+    Probing {
+        probe: Option<Probe>,
+        again: Duration,
+        last: Option<Answer>,
+    },
     Active,
 }
 
@@ -53,7 +58,7 @@ impl Phase {
 
     /// Somebody else answers for the internet, or nobody.
     fn is_shut(&self) -> bool {
-        matches!(self, Phase::Probing { why, .. } if !why.is_empty())
+        matches!(self, Phase::Probing { last: Some(_), .. })
     }
 }
 
@@ -172,9 +177,17 @@ impl Station {
         matches!(self.phase, Phase::Active)
     }
 
-    /// Whether its portal has been shut for so long.
+    /// Whether its portal has been shut, or the page not been reached, for so long.
     pub(super) fn is_shut_for(&self, span: Duration, now: Duration) -> bool {
         self.phase.is_shut() && now.saturating_sub(self.since) >= span
+    }
+
+    /// Why one that is shut gives its place up to another network.
+    pub(super) fn why_it_gives_way(&self) -> &'static str {
+        match &self.phase {
+            Phase::Probing { last: Some(answer), .. } => answer.why_it_gives_way(),
+            _ => "",
+        }
     }
 
     /// Whether it can look for other access points.
@@ -195,7 +208,7 @@ impl Station {
                 let waited = now.saturating_sub(self.since);
                 let v6_alone = waited >= V6_ALONE && !self.v6(world.links).is_empty();
                 if self.ipv4.is_some() || v6_alone {
-                    self.turn(Phase::Probing { probe: None, again: now, why: String::new() }, now);
+                    self.turn(Phase::Probing { probe: None, again: now, last: None }, now);
                 } else if waited > ADDRESS {
                     return Err("it gives no address (DHCP)".into());
                 }
@@ -319,9 +332,9 @@ impl Station {
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
-            Some(Answer::Shut(why)) => {
-                tracing::info!(interface = self.name(), why, "not used");
-                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why };
+            Some(answer) => {
+                tracing::info!(interface = self.name(), why = answer.why(), "not used");
+                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, last: Some(answer) };
             }
             None => {}
         }
@@ -493,8 +506,8 @@ impl Station {
         let (state, why) = match &self.phase {
             Phase::Joining => ("joining", "associating".to_owned()),
             Phase::Addressing => ("joining", "waits for an address".into()),
-            Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
-            Phase::Probing { why, .. } => ("joining", why.clone()),
+            Phase::Probing { last: None, .. } => ("joining", "is the internet behind it?".into()),
+            Phase::Probing { last: Some(answer), .. } => ("joining", answer.why().to_owned()),
             Phase::Active if self.is_silent => ("backup", "its beacons, or packets to it, are lost".into()),
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))
@@ -548,9 +561,11 @@ mod tests {
 
     #[test]
     fn one_with_a_portal_that_is_shut_looks_for_others() {
-        let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
+        let probing = |last| Phase::Probing { probe: None, again: Duration::ZERO, last };
+        let shut = probing(Some(Answer::Shut("log in first".into())));
         assert!(shut.is_shut() && !Phase::Active.is_shut());
-        let asked = Phase::Probing { probe: None, again: Duration::ZERO, why: String::new() };
+        assert!(probing(Some(Answer::Unreached("no answer".into()))).is_shut());
+        let asked = probing(None);
         assert!(!asked.is_shut(), "nobody has answered yet");
         assert!(shut.may_scan() && Phase::Active.may_scan());
         assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());

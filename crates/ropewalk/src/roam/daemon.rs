@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(200);
 /// With no access point all channels are listened to this often.
 const LOST: Duration = Duration::from_secs(5);
-/// One whose portal stays shut for this long, as nobody logs in, goes if another network could be
-/// joined in its place.
+/// One whose portal stays shut for this long, as nobody logs in, or by which the page is not
+/// reached, goes if another network could be joined in its place.
 const SHUT: Duration = Duration::from_secs(120);
 /// Access points that were left are shown for this long.
 const SHOWN: Duration = Duration::from_secs(60);
@@ -344,7 +344,8 @@ impl Daemon {
                 continue;
             }
             self.resting.shut(&station.bss, now);
-            self.leave(station, "its portal stays shut: another network takes its place", false, now);
+            let why = station.why_it_gives_way();
+            self.leave(station, why, false, now);
         }
     }
 

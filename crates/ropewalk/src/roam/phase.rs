@@ -1,6 +1,6 @@
 //! How far a station is with its access point.
 
-use super::portal::Probe;
+use super::portal::{Answer, Probe};
 use crate::hooks::Standing;
 use std::time::Duration;
 
@@ -9,13 +9,11 @@ use std::time::Duration;
 pub(super) enum Phase {
     Joining,
     Addressing,
+    /// With what came of the last probe, unless that was good.
     Probing {
         probe: Option<Probe>,
         again: Duration,
-        /// Why it is not used, once that is known.
-        why: String,
-        /// A portal has answered last.
-        is_portal: bool,
+        last: Option<Answer>,
     },
     Active,
 }
@@ -23,7 +21,7 @@ pub(super) enum Phase {
 impl Phase {
     /// Whether the internet is behind it is asked from now on.
     pub(super) fn probing(now: Duration) -> Phase {
-        Phase::Probing { probe: None, again: now, why: String::new(), is_portal: false }
+        Phase::Probing { probe: None, again: now, last: None }
     }
 
     /// It is with its access point, and nothing that takes a moment is under way: it may listen to
@@ -34,14 +32,14 @@ impl Phase {
 
     /// Somebody else answers for the internet, or nobody.
     pub(super) fn is_shut(&self) -> bool {
-        matches!(self, Phase::Probing { why, .. } if !why.is_empty())
+        matches!(self, Phase::Probing { last: Some(_), .. })
     }
 
     /// How it is used, as programs are told once it has an address. One in use may rest.
     pub(super) fn standing(&self, rests: bool) -> Option<Standing> {
         match self {
             Phase::Joining | Phase::Addressing => None,
-            Phase::Probing { is_portal: true, .. } => Some(Standing::Portal),
+            Phase::Probing { last: Some(Answer::Portal(_)), .. } => Some(Standing::Portal),
             Phase::Probing { .. } => Some(Standing::Joined),
             Phase::Active if rests => Some(Standing::Backup),
             Phase::Active => Some(Standing::Active),
@@ -53,15 +51,22 @@ impl Phase {
 mod tests {
     use super::*;
 
-    fn shut(is_portal: bool) -> Phase {
-        Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into(), is_portal }
+    fn shut(answer: fn(String) -> Answer) -> Phase {
+        Phase::Probing { probe: None, again: Duration::ZERO, last: Some(answer("log in first".into())) }
     }
 
     #[test]
     fn programs_hear_of_one_that_has_an_address() {
         use Standing::{Active, Backup, Joined, Portal};
         let asked = Phase::probing(Duration::ZERO);
-        let all = [Phase::Joining, Phase::Addressing, asked, shut(false), shut(true), Phase::Active];
+        let all = [
+            Phase::Joining,
+            Phase::Addressing,
+            asked,
+            shut(Answer::Unreached),
+            shut(Answer::Portal),
+            Phase::Active,
+        ];
         let told = |rests| all.each_ref().map(|phase| phase.standing(rests));
         let joined = [None, None, Some(Joined), Some(Joined), Some(Portal)];
         assert_eq!(told(false)[..5], joined);
@@ -72,7 +77,8 @@ mod tests {
     #[test]
     fn one_with_a_portal_that_is_shut_looks_for_others() {
         assert!(!Phase::probing(Duration::ZERO).is_shut(), "nobody has answered yet");
-        let shut = shut(true);
+        assert!(shut(Answer::Unreached).is_shut());
+        let shut = shut(Answer::Portal);
         assert!(shut.is_shut() && !Phase::Active.is_shut());
         assert!(shut.may_scan() && Phase::Active.may_scan());
         assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());

@@ -152,9 +152,17 @@ impl Station {
         matches!(self.phase, Phase::Active)
     }
 
-    /// Whether its portal has been shut for so long.
+    /// Whether its portal has been shut, or the page not been reached, for so long.
     pub(super) fn is_shut_for(&self, span: Duration, now: Duration) -> bool {
         self.phase.is_shut() && now.saturating_sub(self.since) >= span
+    }
+
+    /// Why one that is shut gives its place up to another network.
+    pub(super) fn why_it_gives_way(&self) -> &'static str {
+        match &self.phase {
+            Phase::Probing { last: Some(answer), .. } => answer.why_it_gives_way(),
+            _ => "",
+        }
     }
 
     /// Whether it can look for other access points.
@@ -299,17 +307,13 @@ impl Station {
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
-            Some(Answer::Portal(why)) => self.shut(why, true, now),
-            Some(Answer::Shut(why)) => self.shut(why, false, now),
+            Some(answer) => {
+                tracing::info!(interface = self.name(), why = answer.why(), "not used");
+                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, last: Some(answer) };
+            }
             None => {}
         }
         Ok(())
-    }
-
-    /// It is not used, and asked again in a while.
-    fn shut(&mut self, why: String, is_portal: bool, now: Duration) {
-        tracing::info!(interface = self.name(), why, "not used");
-        self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why, is_portal };
     }
 
     /// It is there for whoever is bound to nothing, but takes nothing out of a tunnel.
@@ -489,8 +493,8 @@ impl Station {
         let (state, why) = match &self.phase {
             Phase::Joining => ("joining", "associating".to_owned()),
             Phase::Addressing => ("joining", "waits for an address".into()),
-            Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
-            Phase::Probing { why, .. } => ("joining", why.clone()),
+            Phase::Probing { last: None, .. } => ("joining", "is the internet behind it?".into()),
+            Phase::Probing { last: Some(answer), .. } => ("joining", answer.why().to_owned()),
             Phase::Active if self.is_silent => ("backup", "its beacons, or packets to it, are lost".into()),
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))

@@ -1114,7 +1114,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__ap)
-            opts="-h --token-file --state --uplink --uplink-rate --cap --reset-day --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --account-every --log --log-format --metrics --help"
+            opts="-h --token-file --state --uplink --uplink-rate --cap --reset-day --home --share --monitor --miss --release --tun --memory --send-buffer --report-interval --account-every --hooks --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1184,6 +1184,10 @@ _ropewalk() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hooks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --log)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1204,7 +1208,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__gateway)
-            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --log --log-format --metrics --help"
+            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --hooks --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1247,6 +1251,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --grace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hooks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5356,7 +5364,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__roam)
-            opts="-h --config --radio --interface --networks --state --log --log-format --monitor --metrics --help scan status top help"
+            opts="-h --config --radio --interface --networks --state --log --log-format --monitor --metrics --hooks --help scan status top help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5395,6 +5403,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hooks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

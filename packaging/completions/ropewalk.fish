@@ -420,6 +420,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_s
 json\t'One JSON object per line'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l monitor -d 'Measure packet times at this monitor interface; `auto` makes one on the radio' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -l hooks -d 'Run the programs of this directory when access points are joined, used and left' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "scan" -d 'Show which access points would be joined, and why'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand roam; and not __fish_seen_subcommand_from scan status top help" -f -a "status" -d 'Show the state of the running `ropewalk roam`'
@@ -470,6 +471,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l scheduling -d 'Who forwards a packet' -r -f -a "first-come\t'The first that reports it and whose send buffer has room'
 expected-delivery\t'The one by which it is expected first'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l grace -d 'Acknowledged bytes that nobody has reset both ends after so many milliseconds' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l hooks -d 'Run the programs of this directory when access points come and go' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
@@ -497,6 +499,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l report-interval -d 'Milliseconds between reports' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l account-every -d 'Seconds between records of what was carried, which both ends sign' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l hooks -d 'Run the programs of this directory when the tunnel comes and goes, or --cap is used up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"

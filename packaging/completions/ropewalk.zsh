@@ -933,6 +933,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--monitor=[Measure packet times at this monitor interface; \`auto\` makes one on the radio]:IFACE:_default' \
 '--metrics=[Serve metrics for Prometheus by HTTP at this address]:ADDR:PORT:_default' \
+'--hooks=[Run the programs of this directory when access points are joined, used and left]:DIR:_files' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ":: :_ropewalk__subcmd__roam_commands" \
@@ -1049,6 +1050,7 @@ proactive-ack\:"They are acknowledged in the receiver'\''s name when they are sa
 '--scheduling=[Who forwards a packet]:SCHEDULING:((first-come\:"The first that reports it and whose send buffer has room"
 expected-delivery\:"The one by which it is expected first"))' \
 '--grace=[Acknowledged bytes that nobody has reset both ends after so many milliseconds]:MS:_default' \
+'--hooks=[Run the programs of this directory when access points come and go]:DIR:_files' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
@@ -1087,6 +1089,7 @@ scheduled\:"When somebody is told to forward it, as the paper has it\: acknowled
 '--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
 '--report-interval=[Milliseconds between reports]:MS:_default' \
 '--account-every=[Seconds between records of what was carried, which both ends sign]:SECONDS:_default' \
+'--hooks=[Run the programs of this directory when the tunnel comes and goes, or --cap is used up]:DIR:_files' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \

@@ -21,10 +21,11 @@ mod shared;
 mod sys;
 pub mod trial;
 
-pub use pins::{Loaded, PINS, Status, Unloaded, load, status, unload};
+pub use pins::{Loaded, PINS, Status, Unloaded, load, lock_file, status, unload};
 pub use shared::{CONNECTIONS, Counters, Key, SLOTS, Slot};
 
 use std::io;
+use std::path::PathBuf;
 
 /// A controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,12 +135,12 @@ pub enum KernError {
         "{0} is registered, but not pinned under {PINS} here: unload it in the mount namespace that loaded it, or reboot"
     )]
     PinnedElsewhere(&'static str),
-    /// Others load or unload, and do not end.
+    /// Others load or unload, and do not end: they have locked this file.
     #[error(
         "another process (`ropewalk mptcp cc`, or a run of the lab) takes too long to load or unload a controller: \
-         `fuser -v /run/ropewalk-mptcp.lock` shows which. End it, and try again"
+         `fuser -v {}` shows which. End it, and try again", .0.display()
     )]
-    Locked,
+    Locked(PathBuf),
     /// bpffs cannot be mounted.
     #[error(
         "no BPF file system is at /sys/fs/bpf, and mounting one failed ({0}): mount -t bpf bpffs /sys/fs/bpf"

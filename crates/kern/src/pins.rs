@@ -61,7 +61,7 @@ pub fn load(law: Law) -> Result<Loaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
-    let _locked = lock(Path::new(LOCK), OTHERS)?;
+    let _locked = lock()?;
     let mounted = mount()?;
     let directory = directory(law);
     if is_registered(law) {
@@ -99,7 +99,7 @@ pub fn unload(law: Law) -> Result<Unloaded, KernError> {
     if !rustix::process::geteuid().is_root() {
         return Err(KernError::NotRoot);
     }
-    let _locked = lock(Path::new(LOCK), OTHERS)?;
+    let _locked = lock()?;
     let directory = directory(law);
     if !directory.join("link").exists() {
         if is_registered(law) {
@@ -197,25 +197,34 @@ fn is_bpffs(kind: impl Into<i128>) -> bool {
 }
 
 /// Keeps others from loading and unloading for as long as the file is open: of two at once the
-/// second would take the first's pins for those of a load that was killed. Waits
-/// up to `patience` for others.
-fn lock(path: &Path, patience: Duration) -> Result<Option<File>, KernError> {
-    let failed = KernError::system("locking /run/ropewalk-mptcp.lock");
-    let file = match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
+/// second would take the first's pins for those of a load that was killed.
+fn lock() -> Result<Option<File>, KernError> {
+    match lock_file(Path::new(LOCK), OTHERS) {
         // Where there is no /run, there is hardly anybody else.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(&failed)?,
-    };
+        Err(KernError::System { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        locked => locked.map(Some),
+    }
+}
+
+/// Locks a file (flock(2)) for as long as it is open, and makes it where it is not there. Waits up
+/// to `patience` for others that load or unload controllers.
+///
+/// # Errors
+/// [`KernError::Locked`] if they take longer; or the file cannot be opened or locked.
+pub fn lock_file(path: &Path, patience: Duration) -> Result<File, KernError> {
+    let failed = KernError::system("locking a file so that one loads or unloads a controller at a time");
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = opened.map_err(&failed)?;
     let mut outcome = Ok(());
     let is_held = || {
         outcome = flock(&file, FlockOperation::NonBlockingLockExclusive);
         outcome == Err(Errno::WOULDBLOCK)
     };
     if !becomes_false(is_held, patience) {
-        return Err(KernError::Locked);
+        return Err(KernError::Locked(path.to_owned()));
     }
     outcome.map_err(|e| failed(e.into()))?;
-    Ok(Some(file))
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -241,12 +250,13 @@ mod tests {
     #[test]
     fn a_lock_that_another_holds_is_waited_for_and_no_longer_than_is_said() {
         let path = std::env::temp_dir().join(format!("ropewalk-mptcp-lock-{}", std::process::id()));
-        let first = lock(&path, Duration::ZERO).unwrap();
-        let second = lock(&path, Duration::from_millis(20));
+        let first = lock_file(&path, Duration::ZERO).unwrap();
+        let second = lock_file(&path, Duration::from_millis(20)).unwrap_err();
         drop(first);
-        let third = lock(&path, Duration::from_secs(60));
+        let third = lock_file(&path, Duration::from_secs(60));
         fs::remove_file(&path).unwrap();
-        assert!(matches!(second, Err(KernError::Locked)), "{second:?}");
-        assert!(third.unwrap().is_some(), "it is free");
+        assert!(matches!(&second, KernError::Locked(file) if *file == path), "{second:?}");
+        assert!(second.to_string().contains(&format!("fuser -v {}", path.display())), "{second}");
+        assert!(third.is_ok(), "it is free: {third:?}");
     }
 }

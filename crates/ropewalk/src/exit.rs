@@ -123,7 +123,7 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 
 fn kern_code(error: &KernError) -> Code {
     match error {
-        KernError::Taken(_) | KernError::PinnedElsewhere(_) | KernError::Locked => Code::Taken,
+        KernError::Taken(_) | KernError::PinnedElsewhere(_) | KernError::Locked(_) => Code::Taken,
         KernError::NotRoot
         | KernError::Refused(_)
         | KernError::NoBtf

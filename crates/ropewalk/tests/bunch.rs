@@ -18,6 +18,8 @@ mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;
+#[path = "bunch/hooks.rs"]
+mod hooks;
 #[path = "bunch/udp.rs"]
 mod udp;
 

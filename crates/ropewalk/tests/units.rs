@@ -4,8 +4,10 @@ mod common;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
+use common::backhaul::routed::{AP, BEHIND, REPEATER, SERVER, addresses};
+use common::backhaul::{Site, pings};
 use common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
@@ -16,9 +18,9 @@ fn unit(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../packaging/systemd/ropewalk-{name}.service"))
 }
 
-/// Those of a bond's two ends, and of a bunch's.
-fn units() -> [PathBuf; 4] {
-    ["client@", "gateway@", "bunch-gateway@", "bunch-ap@"].map(unit)
+/// Those of a bond's two ends, of a backhaul's, and of a bunch's.
+fn units() -> [PathBuf; 6] {
+    ["client@", "gateway@", "repeater@", "ap@", "bunch-gateway@", "bunch-ap@"].map(unit)
 }
 
 /// And all that there are.
@@ -214,13 +216,53 @@ fn an_address_that_may_come_yet_does_not_end_a_unit_for_good() {
     ] {
         let mut command = gateway.command(BINARY);
         command.args(line.split(' ')).args(["--state", &states.of(name)]);
-        let out = command.output().unwrap();
-        let said = String::from_utf8_lossy(&out.stderr);
-        assert!(said.contains("192.0.2.77"), "{said}");
-        let code = out.status.code().unwrap().to_string();
-        let for_good = setting(&unit(name), "RestartPreventExitStatus");
-        assert!(!for_good.split(' ').any(|c| c == code), "{line}: {code}, {said}");
+        is_tried_again(name, &command.output().unwrap(), "192.0.2.77");
     }
+}
+
+/// A daemon that said this ended so that its unit starts it again.
+fn is_tried_again(name: &str, ended: &Output, words: &str) {
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains(words), "{said}");
+    let code = ended.status.code().unwrap().to_string();
+    let for_good = setting(&unit(name), "RestartPreventExitStatus");
+    assert!(!for_good.split(' ').any(|c| c == code), "{name}: {code}, {said}");
+}
+
+/// At a boot a daemon may be there before its radios.
+#[test]
+fn an_interface_that_may_come_yet_does_not_end_a_unit_for_good() {
+    if !root() {
+        return;
+    }
+    let states = States::new("units-radios");
+    let topology = Topology::new().unwrap();
+    let machine = topology.namespace("machine").unwrap();
+    for (end, clients) in [("ap", ""), ("repeater", "clients = \"wlan2\"")] {
+        let file = states.of(&format!("{end}.toml"));
+        let link = |name: &str| format!("[[{end}.link]]\ninterface = \"{name}\"\n");
+        let links = format!("{}{}shared = true\n", link("wlan0"), link("wlan1"));
+        std::fs::write(&file, format!("[{end}]\n{clients}\n{links}")).unwrap();
+        let mut command = machine.command(BINARY);
+        command.args([end, "--config", &file, "--state", &states.of(end)]);
+        let missing = "there is no network interface named `wlan0`";
+        is_tried_again(&format!("{end}@"), &command.output().unwrap(), missing);
+    }
+}
+
+/// The program, a TUN device for everybody, and for each end a state directory that is the user's.
+fn prepare(states: &States, ends: [&str; 2]) -> PathBuf {
+    let place = PathBuf::from(states.of(""));
+    let program = place.join("ropewalk");
+    std::fs::hard_link(BINARY, &program).or_else(|_| std::fs::copy(BINARY, &program).map(drop)).unwrap();
+    let tun = place.join("tun").display().to_string();
+    Command::new("mknod").args(["--mode=666", &tun, "c", "10", "200"]).status().unwrap();
+    for end in ends {
+        let state = place.join(end);
+        std::fs::create_dir(&state).unwrap();
+        std::os::unix::fs::chown(&state, Some(USER), Some(USER)).unwrap();
+    }
+    place
 }
 
 /// Starts the program as the units do: as the user, with the two capabilities. Both ends' files belong to that user.
@@ -241,16 +283,8 @@ fn two_capabilities_are_enough_for_everything() {
         return;
     }
     let states = States::new("units");
-    let place = PathBuf::from(states.of(""));
+    let place = prepare(&states, ["client", "gateway"]);
     let program = place.join("ropewalk");
-    std::fs::hard_link(BINARY, &program).or_else(|_| std::fs::copy(BINARY, &program).map(drop)).unwrap();
-    let tun = place.join("tun").display().to_string();
-    Command::new("mknod").args(["--mode=666", &tun, "c", "10", "200"]).status().unwrap();
-    for end in ["client", "gateway"] {
-        let state = place.join(end);
-        std::fs::create_dir(&state).unwrap();
-        std::os::unix::fs::chown(&state, Some(USER), Some(USER)).unwrap();
-    }
     let topology = Topology::new().unwrap();
     let (client, gateway) = (topology.namespace("client").unwrap(), topology.namespace("gateway").unwrap());
     let ends = (End::new("wan1", ["10.1.1.1/24"]), End::new("wan1", ["10.1.1.2/24"]));
@@ -312,4 +346,36 @@ fn two_capabilities_are_enough_for_everything() {
         left.into_iter().all(|m| m.uid() == USER && m.mode() & 0o077 == 0),
         "files are their user's only"
     );
+}
+
+#[test]
+fn two_capabilities_are_enough_for_a_backhaul() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("units-backhaul", [20.0, 20.0]);
+    addresses(&site);
+    let place = prepare(&site.states, ["ap", "repeater"]);
+    let changes = || {
+        let line = "ip rule; nft list ruleset; sysctl -n net.ipv4.ip_forward";
+        [&site.ap, &site.repeater].map(|ns| ns.shell(line).unwrap())
+    };
+    let before = changes();
+    let file = site.file("ap", &format!("{AP}\nmasquerade = true"), BEHIND);
+    let mut ap = start(&site.ap, &place, &format!("ap --config {file}"));
+    ap.wait_for_line("access point ready", SOON).unwrap();
+    let token = site.states.of("token");
+    std::fs::write(&token, site.invite(&file, "attic")).unwrap();
+    let file = site.file("repeater", REPEATER, "");
+    let mut repeater =
+        start(&site.repeater, &place, &format!("repeater --config {file} --token-file {token}"));
+    repeater.wait_for_line("connected", SOON).unwrap();
+    eventually("the server over the backhaul", || pings(&site.client, SERVER));
+    repeater.stop();
+    ap.stop();
+    for end in [&ap, &repeater] {
+        let said = end.stderr();
+        assert!(!["ermission", "ermitted", "CAP_"].iter().any(|word| said.contains(word)), "{said}");
+    }
+    assert_eq!(changes(), before, "it is taken back");
 }

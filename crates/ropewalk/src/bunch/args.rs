@@ -112,6 +112,9 @@ pub(crate) struct BunchGateway {
     /// Acknowledged bytes that nobody has reset both ends after so many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     pub grace: u64,
+    /// Run the programs of this directory when access points come and go
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
     #[command(flatten)]
     pub observed: Observed,
 }
@@ -210,6 +213,9 @@ pub(crate) struct BunchAp {
     /// Seconds between records of what was carried, which both ends sign
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub account_every: u64,
+    /// Run the programs of this directory when the tunnel comes and goes, or --cap is used up
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
     #[command(flatten)]
     pub observed: Observed,
 }

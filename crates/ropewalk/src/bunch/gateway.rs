@@ -19,6 +19,7 @@ use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::gateway::SharedClients;
+use crate::hooks::GatewayHooks;
 use crate::report::reasons::{bypass as reason, named};
 use anyhow::Context;
 use ipnet::Ipv4Net;
@@ -59,7 +60,7 @@ const LISTEN: u64 = 3;
 const FIRST: u64 = 16;
 
 /// What it is started with.
-pub(super) struct Parts {
+pub(super) struct Parts<'a> {
     pub args: Args,
     pub serve: Vec<Ipv4Net>,
     pub key: StaticKey,
@@ -67,12 +68,13 @@ pub(super) struct Parts {
     pub accounts: (AccountFiles, Keeper),
     pub listener: TcpListener,
     pub tun: Tun,
+    pub hooks: Option<&'a mut GatewayHooks>,
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
 
-struct Daemon {
-    parts: Parts,
+struct Daemon<'a> {
+    parts: Parts<'a>,
     poller: Poller,
     watchdog: Watchdog,
     responder: Responder,
@@ -127,7 +129,7 @@ fn places() -> usize {
 }
 
 /// Runs until told to stop.
-pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
+pub(super) fn run(parts: Parts<'_>) -> anyhow::Result<()> {
     let poller = Poller::new().context("epoll")?;
     poller.add(&parts.tun, DEVICE, Interest::Read).context("watching the device")?;
     poller.add(&parts.signals, SIGNALS, Interest::Read).context("watching for signals")?;
@@ -157,7 +159,7 @@ pub(super) fn run(parts: Parts) -> anyhow::Result<()> {
     daemon.serve()
 }
 
-impl Daemon {
+impl Daemon<'_> {
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }
@@ -344,8 +346,13 @@ impl Daemon {
             self.by_address.insert(member.address, id);
         }
         let name = self.name(&member.key);
-        let remote = self.conns.get(&id).map(|c| c.remote.to_string()).unwrap_or_default();
-        tracing::info!(name, remote, address = %member.address, "access point connected");
+        let remote = self.conns.get(&id).map(|c| c.remote);
+        let from = remote.map(|r| r.to_string());
+        tracing::info!(name, remote = from, address = %member.address, "access point connected");
+        if let (Some(hooks), Some(remote)) = (&mut self.parts.hooks, remote) {
+            let name = self.parts.clients.name_of(&member.key);
+            hooks.came(member.key, name, &[member.address.into()], remote.ip());
+        }
         self.known.insert(member.who, member.key);
         let setup =
             Word::Setup { boot: self.boot, serve: self.parts.serve.clone(), udp: self.parts.args.udp };
@@ -469,6 +476,7 @@ impl Daemon {
         tracing::info!(name = self.name(&member.key), why, "access point gone");
         if self.by_address.get(&member.address) == Some(&id) {
             self.by_address.remove(&member.address);
+            self.parts.hooks.iter_mut().for_each(|hooks| hooks.went(&member.key));
         }
         for (other, _) in neighbours {
             if let Some(conn) = self.conns.get_mut(&other) {

@@ -48,6 +48,7 @@ use crate::gateway::audit::Audit;
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants::{Keeper, Machine};
+use crate::hooks::{BunchHooks, GatewayHooks};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
 use crate::top::live::{self, View};
@@ -182,12 +183,22 @@ fn run_gateway(args: BunchGateway) -> anyhow::Result<()> {
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
     let journal = open_journal(&dir)?;
-    let outcome = serve(args, &dir, journal.shared());
+    let mut hooks = None;
+    let outcome = serve(args, &dir, journal.shared(), &mut hooks);
     service::stopping();
-    outcome.and(journal.restore().map_err(Into::into))
+    // Before the last hooks, which may take seconds: a supervisor may kill this process meanwhile.
+    let restored = journal.restore();
+    hooks.into_iter().for_each(GatewayHooks::finish);
+    outcome.and(restored.map_err(Into::into))
 }
 
-fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<()> {
+/// `hooks` are started here, and outlive it: the last of them are for the end.
+fn serve(
+    args: BunchGateway,
+    dir: &StateDir,
+    journal: &SharedJournal,
+    hooks: &mut Option<GatewayHooks>,
+) -> anyhow::Result<()> {
     let IpNet::V4(_) = args.address else {
         return Err(failure(Code::Usage, "--address takes an IPv4 network: a bunch carries IPv4"));
     };
@@ -207,6 +218,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
     let without_rules = Some("what contributors bring goes nowhere");
     let without_tables = "what contributors bring leaves untranslated, and their homes are open";
     firewall::keep(journal, Kept { device: None, without_rules, without_tables })?;
+    *hooks = args.hooks.as_deref().map(|dir| GatewayHooks::start(dir, tun.name())).transpose()?;
     let clients = SharedClients::open(dir, pool)?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
@@ -240,6 +252,7 @@ fn serve(args: BunchGateway, dir: &StateDir, journal: &SharedJournal) -> anyhow:
         accounts,
         listener,
         tun,
+        hooks: hooks.as_mut(),
         mailbox: inbox,
         signals,
     })
@@ -280,16 +293,22 @@ fn run_ap(args: BunchAp) -> anyhow::Result<()> {
     let _lock = dir.lock()?;
     let token = commands::remembered_token(&dir, given)?;
     let journal = open_journal(&dir)?;
-    let outcome = help(args, &dir, token, journal.shared());
+    let mut hooks = None;
+    let outcome = help(args, &dir, token, journal.shared(), &mut hooks);
     service::stopping();
-    outcome.and(journal.restore().map_err(Into::into))
+    // Before the last hooks, as a gateway does.
+    let restored = journal.restore();
+    hooks.into_iter().for_each(BunchHooks::finish);
+    outcome.and(restored.map_err(Into::into))
 }
 
+/// As [`serve`] has it, `hooks` outlive it.
 fn help(
     args: BunchAp,
     dir: &StateDir,
     token: ropewalk_session::Token,
     journal: &SharedJournal,
+    hooks: &mut Option<BunchHooks>,
 ) -> anyhow::Result<()> {
     let key = identity::load_or_make(dir)?;
     let share = args.share.as_deref().map(|i| share::Share::open(i, args.miss)).transpose()?;
@@ -300,13 +319,15 @@ fn help(
     privileges::drop_all_but_network()?;
     let without_tables = "a home's connections go as if nobody were here";
     firewall::keep(journal, Kept { device: None, without_rules: Some(without_tables), without_tables })?;
+    *hooks = args.hooks.as_deref().map(|dir| BunchHooks::start(dir, tun.name())).transpose()?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
     let _server = Server::start(dir, ApControl(outbox))?;
     let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
     let metered = ap::Metered::open(&args, dir)?;
-    let mailbox = inbox;
-    let parts = ap::Parts { args, key, token, tun, share, overhear, accounts, metered, mailbox, signals };
+    let (hooks, mailbox) = (hooks.as_mut(), inbox);
+    let parts =
+        ap::Parts { args, key, token, tun, share, overhear, accounts, metered, hooks, mailbox, signals };
     ap::run(parts, Arc::clone(journal))
 }
 

@@ -77,7 +77,8 @@ impl Network {
         }
         if first {
             for network in &self.wanted {
-                change(&self.journal, |journal| self.routes.add(journal, *network))?;
+                let added = change(&self.journal, |journal| self.routes.add(journal, *network));
+                added.map_err(|error| judge_route(error, &others))?;
             }
             self.follow(links);
             let (servers, domains) = &self.dns;
@@ -204,6 +205,29 @@ fn check_inside(inside: &IpNet, routes: &[IpNet], others: &[&Link]) -> Result<()
     }
 }
 
+/// Why a route into the bond cannot be added. A network that this machine is in now may be left:
+/// the service's manager has to try again.
+fn judge_route(error: anyhow::Error, others: &[&Link]) -> anyhow::Error {
+    let network = match error.downcast_ref::<SetupError>() {
+        Some(SetupError::RouteTaken(network)) => *network,
+        _ => return error,
+    };
+    let is_in = |link: &Link| {
+        let mut own = link.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok());
+        own.any(|n| n.trunc() == network)
+    };
+    match others.iter().find(|link| is_in(link)) {
+        Some(link) => {
+            let words = format!(
+                "{network}, which --route {network} sends into the bond, is also the network of {} here: leave that network, or leave out the route",
+                link.name
+            );
+            failure(Code::Failure, words)
+        }
+        None => error,
+    }
+}
+
 /// RFC 1918, RFC 6598, RFC 4193. With the prefix of [`SHORTEST`] all of a network is if its first address is.
 fn is_private(address: IpAddr) -> bool {
     match address {
@@ -223,19 +247,40 @@ fn addresses(accept: &Accept) -> Vec<IpNet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::kind_of;
     use ropewalk_net::links::Address;
 
-    fn check(inside: &str, routes: &[&str]) -> Result<(), (Code, String)> {
+    fn eth0() -> Link {
         let address = |ip: &str, prefix_len| Address::new(ip.parse().unwrap(), prefix_len);
-        let eth0 = Link {
+        Link {
             index: 2,
             name: "eth0".into(),
             up: true,
             addresses: vec![address("192.168.1.5", 24), address("fd01::5", 64)],
             ..Link::default()
-        };
+        }
+    }
+
+    fn check(inside: &str, routes: &[&str]) -> Result<(), (Code, String)> {
         let routes: Vec<IpNet> = routes.iter().map(|r| r.parse().unwrap()).collect();
-        check_inside(&inside.parse().unwrap(), &routes, &[&eth0])
+        check_inside(&inside.parse().unwrap(), &routes, &[&eth0()])
+    }
+
+    #[test]
+    fn a_route_to_the_network_that_this_machine_is_in_is_tried_again() {
+        let judge = |error: SetupError| judge_route(error.into(), &[&eth0()]);
+        let taken = |network: &str| SetupError::RouteTaken(network.parse().unwrap());
+        for network in ["192.168.1.0/24", "fd01::/64"] {
+            let error = judge(taken(network));
+            assert_eq!(kind_of(&error), Code::Failure, "it may be left: {error}");
+            assert!(error.to_string().contains("is also the network of eth0"), "{error}");
+        }
+        for network in ["192.168.0.0/16", "192.168.1.0/25", "10.1.0.0/16"] {
+            let error = judge(taken(network));
+            assert_eq!(kind_of(&error), Code::Taken, "somebody made it: {error}");
+        }
+        let other = judge(SetupError::RuleTaken);
+        assert!(other.is::<SetupError>() && kind_of(&other) == Code::Taken, "{other}");
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub(super) fn run(args: &Mptcp) -> anyhow::Result<()> {
 fn load(law: Law) -> anyhow::Result<()> {
     // First: a run that ends now would unload it.
     #[cfg(feature = "lab")]
-    crate::lab::leave_loaded(law);
+    crate::lab::leave_loaded(law)?;
     let loaded = ropewalk_kern::load(law)?;
     if loaded.mounted {
         eprintln!("mounted a BPF file system at /sys/fs/bpf");

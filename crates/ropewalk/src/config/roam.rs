@@ -24,6 +24,8 @@ pub(crate) struct Roam {
     /// A monitor interface that measures packet times; `"auto"` makes one on the radio until the end.
     /// Default: none; packet times are by the driver's rates and counters.
     pub monitor: Option<String>,
+    /// A directory of programs that are run when access points are joined, used and left. Default: none. Not changed by a reload.
+    pub hooks: Option<PathBuf>,
     /// Most access points at once, 1 to 8. Default: 3, because each more takes more of the air than it brings.
     pub most: u32,
     /// The weakest signal that is joined, dBm. Default: -82, where 802.11 begins to hear frames.
@@ -54,6 +56,7 @@ impl Default for Roam {
             interface: None,
             networks: None,
             monitor: None,
+            hooks: None,
             most: limits.most as u32,
             least_dbm: limits.least_dbm,
             channel: None,

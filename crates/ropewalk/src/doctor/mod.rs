@@ -30,6 +30,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes; a token has 4096 at most.
 const TOKEN_MAX: u64 = 8192;
+/// What to do about a token that is damaged.
+const WHOLE: &str = "give one that is whole: `ropewalk invite NAME` at the gateway prints another";
 
 /// `ropewalk doctor`.
 #[derive(Debug, Args)]
@@ -166,7 +168,13 @@ fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
             }
         }
     }
-    match token(args, &patient) {
+    let kept = kept(&patient);
+    let named = match args.token_file {
+        Some(_) => Ok(None),
+        None => named(&patient, !matches!(kept, Ok(None))),
+    };
+    findings.extend(named.as_ref().err().map(judge_named));
+    match token(args, kept.ok().flatten().or(named.ok().flatten())) {
         Ok(token) => patient.token = token,
         Err(error) => findings.push(judge_token(&error)),
     }
@@ -200,42 +208,77 @@ fn config_of(state: &Path) -> Option<PathBuf> {
     Some(Path::new("/etc/ropewalk").join(name))
 }
 
-fn token(args: &Doctor, patient: &Patient) -> anyhow::Result<Option<Token>> {
-    let text = match (args.token_file.as_deref(), &patient.state) {
-        (Some(path), _) => {
-            let unreadable = || format!("the token file {} cannot be read", path.display());
-            let mut text = String::new();
-            if path == Path::new("-") {
-                std::io::stdin().take(TOKEN_MAX).read_to_string(&mut text).with_context(unreadable)?;
-            } else {
-                let file = std::fs::File::open(path).with_context(unreadable)?;
-                file.take(TOKEN_MAX).read_to_string(&mut text).with_context(unreadable)?;
-            }
-            Some(text)
-        }
-        (None, state) => {
-            let kept = state.as_deref().and_then(|dir| StateDir::existing(dir).ok()?.read("token").ok()?);
-            let up = patient.file.as_ref().map(|f| &f.up);
-            let named = up.and_then(|up| {
-                up.token.clone().or_else(|| std::fs::read_to_string(up.token_file.as_deref()?).ok())
-            });
-            kept.or(named)
-        }
+/// The token of `--token-file`, or else the one that is known.
+fn token(args: &Doctor, known: Option<String>) -> anyhow::Result<Option<Token>> {
+    let text = match args.token_file.as_deref() {
+        Some(path) if path == Path::new("-") => Some(read(std::io::stdin()).with_context(unreadable(path))?),
+        Some(path) => Some(read_file(path)?),
+        None => known,
     };
     Ok(text.map(|text| text.parse::<Token>()).transpose()?)
 }
 
+/// The token that the state directory remembers. An error: it may remember one.
+fn kept(patient: &Patient) -> anyhow::Result<Option<String>> {
+    let Some(dir) = patient.state.as_deref() else { return Ok(None) };
+    match StateDir::existing(dir) {
+        Err(error) if kind_of(&error) == Code::NotRunning => Ok(None),
+        dir => dir?.read("token"),
+    }
+}
+
+/// The token that the configuration names. Its file may go once the token is remembered.
+fn named(patient: &Patient, may_be_kept: bool) -> anyhow::Result<Option<String>> {
+    let Some(up) = patient.file.as_ref().map(|file| &file.up) else { return Ok(None) };
+    match (&up.token, up.token_file.as_deref()) {
+        (None, Some(path)) => match read_file(path) {
+            Err(error) if may_be_kept && kind_of_io(&error) == Some(ErrorKind::NotFound) => Ok(None),
+            text => text.map(Some),
+        },
+        (token, _) => Ok(token.clone()),
+    }
+}
+
+fn read_file(path: &Path) -> anyhow::Result<String> {
+    std::fs::File::open(path).and_then(read).with_context(unreadable(path))
+}
+
+fn read<R: Read>(from: R) -> std::io::Result<String> {
+    let mut text = String::new();
+    from.take(TOKEN_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn unreadable(path: &Path) -> impl FnOnce() -> String {
+    move || format!("the token file {} cannot be read", path.display())
+}
+
+fn kind_of_io(error: &anyhow::Error) -> Option<ErrorKind> {
+    error.downcast_ref::<std::io::Error>().map(std::io::Error::kind)
+}
+
 /// What to do about a token file that cannot be read, or a token that is damaged.
 fn judge_token(error: &anyhow::Error) -> Finding {
-    let advice = match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+    let advice = match kind_of_io(error) {
         Some(ErrorKind::PermissionDenied) => "run this as root (sudo), or as a user that may read the file",
         // What is no text is no token.
-        None | Some(ErrorKind::InvalidData) => {
-            "give one that is whole: `ropewalk invite NAME` at the gateway prints another"
-        }
+        None | Some(ErrorKind::InvalidData) => WHOLE,
         Some(_) => "name the file with the token after --token-file, or `-` for standard input",
     };
     Finding::failed("token", format!("{error:#}"), advice)
+}
+
+/// The same of the token file that the configuration names. The daemon's user may read what this one
+/// may not.
+fn judge_named(error: &anyhow::Error) -> Finding {
+    let found = format!("{error:#}");
+    match kind_of_io(error) {
+        Some(ErrorKind::PermissionDenied) => {
+            Finding::warning("token", found, "run this as root (sudo), or as the daemon's user")
+        }
+        Some(ErrorKind::InvalidData) => Finding::failed("token", found, WHOLE),
+        _ => Finding::failed("token", found, "name the file with the token as token-file under [up]"),
+    }
 }
 
 /// One line each: how it went, what was looked at, what was found and what to do.
@@ -316,6 +359,28 @@ mod tests {
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o0)).unwrap();
         let (found, advice) = without_rights(look);
         assert!(found.contains("home.token cannot be read") && advice.contains("sudo"), "{advice}");
+    }
+
+    #[test]
+    fn a_token_file_that_the_configuration_names_and_that_cannot_be_read_is_a_finding() {
+        let (scratch, etc) = (Scratch::new(), Scratch::new());
+        let (file, config) = (etc.0.path().join("home.token"), etc.0.path().join("home.toml"));
+        std::fs::write(&config, format!("[up]\ntoken-file = \"{}\"\n", file.display())).unwrap();
+        let look = || {
+            let state = Which { dir: Some(scratch.0.path().into()) };
+            let config = Some(config.clone());
+            let (_, findings) = meet(&Doctor { state, config, token_file: None, json: false });
+            findings.into_iter().find(|f| f.found.contains("home.token cannot be read"))
+        };
+        let missing = look().unwrap();
+        assert!(missing.level == Level::Failed && missing.advice.unwrap().contains("token-file"));
+        scratch.0.write("token", b"rw1_damaged").unwrap();
+        assert_eq!(look(), None, "it may go once it was read");
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(look().unwrap().advice.unwrap().contains("whole"), "no text; the daemon reads it first");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o0)).unwrap();
+        let hidden = without_rights(look).unwrap();
+        assert!(hidden.level == Level::Warning && hidden.advice.unwrap().contains("sudo"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a client's programs are told: its connection, and its paths.
 
-use super::programs::{Event, Programs};
+use super::programs::{ADDRESSES, DEVICE, Event, INTERFACE, Programs};
 use ipnet::IpNet;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl ClientHooks {
     /// # Errors
     /// The directory is none, or others may write into it.
     pub(crate) fn start(dir: &Path, device: &str) -> anyhow::Result<ClientHooks> {
-        let programs = Programs::start(dir, device, WAITING)?;
+        let programs = Programs::start(dir, (DEVICE, device), WAITING)?;
         Ok(ClientHooks { programs, up: BTreeSet::new(), inside: Vec::new(), is_connected: false })
     }
 
@@ -36,7 +36,7 @@ impl ClientHooks {
         if !self.is_connected || self.inside != inside {
             (self.is_connected, self.inside) = (true, inside.to_vec());
             let all: Vec<String> = inside.iter().map(ToString::to_string).collect();
-            self.programs.tell(Event::new("connected").with("ROPEWALK_ADDRESSES", all.join(" ")));
+            self.programs.tell(Event::new("connected").with(ADDRESSES, all.join(" ")));
         }
     }
 
@@ -61,7 +61,7 @@ impl ClientHooks {
     fn tell_path(&self, name: &'static str, path: &str) {
         let interface = path.split('@').next().unwrap_or(path);
         let event = Event::new(name).with("ROPEWALK_PATH", path.to_owned());
-        self.programs.tell(event.with("ROPEWALK_INTERFACE", interface.to_owned()));
+        self.programs.tell(event.with(INTERFACE, interface.to_owned()));
     }
 
     /// The client ends: the last events, and some time for the programs. That it ends comes first,

@@ -1,9 +1,10 @@
-//! What a gateway's programs are told: clients that come and go, from where, and their quotas.
+//! What a gateway's programs are told: clients that come and go, from where, and their quotas. A
+//! bunch's gateway has access points for clients.
 //!
 //! Values are names that [`is_name`] lets through (or keys), addresses and numbers: a client says
 //! nothing that a program would read.
 
-use super::programs::{Event, Programs, Queue, Topic};
+use super::programs::{ADDRESSES, DEVICE, Event, Programs, Queue, Topic};
 use ropewalk_fleet::{Account, is_name};
 use ropewalk_session::PublicKey;
 use std::collections::BTreeMap;
@@ -39,7 +40,8 @@ impl GatewayHooks {
     /// # Errors
     /// The directory is none, or others may write into it.
     pub(crate) fn start(dir: &Path, device: &str) -> anyhow::Result<GatewayHooks> {
-        Ok(GatewayHooks { programs: Programs::start(dir, device, WAITING)?, present: BTreeMap::new() })
+        let programs = Programs::start(dir, (DEVICE, device), WAITING)?;
+        Ok(GatewayHooks { programs, present: BTreeMap::new() })
     }
 
     /// For the thread that looks after quotas.
@@ -85,7 +87,6 @@ impl GatewayHooks {
 
 const GONE: &str = "client-disconnected";
 const CLIENT: &str = "ROPEWALK_CLIENT";
-const INSIDE: &str = "ROPEWALK_ADDRESSES";
 const REMOTE: &str = "ROPEWALK_REMOTE";
 
 impl Present {
@@ -93,7 +94,7 @@ impl Present {
         Event::new(name)
             .about(&self.name, topic)
             .with(CLIENT, self.name.clone())
-            .with(INSIDE, self.inside.clone())
+            .with(ADDRESSES, self.inside.clone())
     }
 }
 
@@ -106,7 +107,7 @@ pub(crate) struct QuotaHooks {
 impl QuotaHooks {
     /// A client has used its quota up.
     pub(crate) fn reached(&self, account: &Account) {
-        let event = Event::new("quota-reached").with(INSIDE, words(&account.inside));
+        let event = Event::new("quota-reached").with(ADDRESSES, words(&account.inside));
         let event = event.with("ROPEWALK_QUOTA", account.quota.bytes.to_string());
         let event = event.with("ROPEWALK_UNTIL", account.until().to_string());
         self.tell(

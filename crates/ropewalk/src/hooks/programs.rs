@@ -22,6 +22,12 @@ const FAREWELL: Duration = Duration::from_secs(12);
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// The least time between two lines about events that are not told.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// The daemon's device.
+pub(super) const DEVICE: &str = "ROPEWALK_DEVICE";
+/// An interface of this machine.
+pub(super) const INTERFACE: &str = "ROPEWALK_INTERFACE";
+/// Addresses inside, or an interface's.
+pub(super) const ADDRESSES: &str = "ROPEWALK_ADDRESSES";
 /// Where programs are looked for if the daemon has no `PATH`.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -43,6 +49,8 @@ pub(super) enum Topic {
     Address,
     /// What it may use.
     Quota,
+    /// Whether it is used.
+    Use,
 }
 
 impl Event {
@@ -57,15 +65,15 @@ impl Event {
 
     /// What else is in the environment. No value has more than a line.
     pub(super) fn with(mut self, key: &'static str, value: String) -> Event {
-        self.environment.push((key, value.replace(char::is_control, "?")));
+        self.environment.push((key, one_line(&value)));
         self
     }
 
     /// It is old once `newer` is known.
     fn is_old_by(&self, newer: &Event) -> bool {
         let (Some((whom, topic)), Some((other, later))) = (&self.about, &newer.about) else { return false };
-        let ends = (Topic::Address, Topic::Presence);
-        whom == other && (topic == later || (*topic, *later) == ends)
+        let is_ended = matches!(topic, Topic::Address | Topic::Use) && *later == Topic::Presence;
+        whom == other && (topic == later || is_ended)
     }
 }
 
@@ -77,19 +85,19 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Starts the thread. `device` is the bond's, and `most` events wait at most.
+    /// Starts the thread. Each event has the variable `of` besides its own, and `most` events wait at
+    /// most.
     ///
     /// # Errors
     /// The directory is none, or others may write into it, or it cannot be listed.
-    pub(super) fn start(dir: &Path, device: &str, most: usize) -> anyhow::Result<Programs> {
+    pub(super) fn start(dir: &Path, of: (&'static str, &str), most: usize) -> anyhow::Result<Programs> {
         list(dir).map_err(|why| failure(Code::Usage, format!("--hooks {}: {why}", dir.display())))?;
         let queue = Arc::new(Queue { most, waiting: Mutex::default(), changed: Condvar::new() });
         let inbox = Arc::clone(&queue);
         // Programs run in `/`, where a relative path would lead elsewhere.
-        let (dir, device) = (std::path::absolute(dir)?, device.to_owned());
+        let (dir, of) = (std::path::absolute(dir)?, (of.0, one_line(of.1)));
         let thread = std::thread::Builder::new().name("hooks".into());
-        let worker =
-            thread.spawn(move || work(&inbox, &dir, &device)).context("a thread cannot be started")?;
+        let worker = thread.spawn(move || work(&inbox, &dir, &of)).context("a thread cannot be started")?;
         Ok(Programs { queue, worker })
     }
 
@@ -205,11 +213,15 @@ fn list(dir: &Path) -> Result<fs::ReadDir, String> {
     fs::read_dir(dir).map_err(|e| format!("it cannot be listed: {e}"))
 }
 
-fn work(inbox: &Queue, dir: &Path, device: &str) {
+fn one_line(value: &str) -> String {
+    value.replace(char::is_control, "?")
+}
+
+fn work(inbox: &Queue, dir: &Path, of: &(&'static str, String)) {
     while let Some(event) = inbox.next() {
         for program in programs(dir) {
             let name = program.display();
-            let mut command = environment(&program, &event, device);
+            let mut command = environment(&program, &event, of);
             match command.spawn().and_then(|child| wait(child, PATIENCE)) {
                 Ok(Some(status)) if status.success() => {}
                 Ok(Some(status)) => tracing::warn!(hook = %name, event = event.name, "failed: {status}"),
@@ -237,11 +249,11 @@ fn programs(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn environment(program: &Path, event: &Event, device: &str) -> Command {
+fn environment(program: &Path, event: &Event, of: &(&'static str, String)) -> Command {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).current_dir("/");
     command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| PATH.into()));
-    command.env("ROPEWALK_EVENT", event.name).env("ROPEWALK_DEVICE", device);
+    command.env("ROPEWALK_EVENT", event.name).env(of.0, &of.1);
     command.envs(event.environment.iter().map(|(key, value)| (key, value)));
     // Its own group, so that what it starts ends with it.
     command.process_group(0);
@@ -281,6 +293,8 @@ pub(super) mod tests {
     use crate::state::tests::Scratch;
     use std::os::unix::fs::PermissionsExt;
 
+    const OF: (&str, &str) = (DEVICE, "rw0");
+
     /// Puts a program into the directory.
     pub(in crate::hooks) fn hook(dir: &Path, name: &str, body: &str, mode: u32) {
         let path = dir.join(name);
@@ -309,7 +323,7 @@ pub(super) mod tests {
     fn a_directory_that_others_may_write_is_refused() {
         let scratch = Scratch::new();
         fs::set_permissions(scratch.0.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        let refused = Programs::start(scratch.0.path(), "rw0", 8).unwrap_err();
+        let refused = Programs::start(scratch.0.path(), OF, 8).unwrap_err();
         assert!(refused.to_string().contains("chmod go-w"), "{refused}");
         fs::set_permissions(scratch.0.path(), PermissionsExt::from_mode(0o700)).unwrap();
     }
@@ -318,7 +332,7 @@ pub(super) mod tests {
     fn what_cannot_be_listed_is_refused() {
         let scratch = Scratch::new();
         hook(scratch.0.path(), "10-note", "true", 0o700);
-        let refused = Programs::start(&scratch.0.path().join("10-note"), "rw0", 8).unwrap_err();
+        let refused = Programs::start(&scratch.0.path().join("10-note"), OF, 8).unwrap_err();
         assert!(refused.to_string().contains("cannot be listed"), "{refused}");
     }
 
@@ -332,7 +346,7 @@ pub(super) mod tests {
         let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
         let relative = Path::new("..").join(here.file_name().unwrap()).join(up);
         let relative = relative.join(dir.strip_prefix("/").unwrap());
-        let programs = Programs::start(&relative, "rw0", 8).unwrap();
+        let programs = Programs::start(&relative, OF, 8).unwrap();
         programs.tell(Event::new("connected"));
         programs.finish();
         assert!(ran.exists());
@@ -356,6 +370,19 @@ pub(super) mod tests {
             std::iter::from_fn(|| queue.next()).map(|e| (e.name, e.about.unwrap().0)).collect();
         let expected = [("went", "alice"), ("came", "bob")].map(|(name, whom)| (name, whom.to_owned()));
         assert_eq!(told, expected, "there was no room for carol, nor for the quota");
+    }
+
+    #[test]
+    fn how_one_was_used_is_not_told_once_it_has_left() {
+        let queue = Queue { most: 8, waiting: Mutex::default(), changed: Condvar::new() };
+        let event = |name, topic| Event::new(name).about("roam0", topic);
+        queue.put(event("joined", Topic::Presence));
+        queue.put(event("active", Topic::Use));
+        queue.put(event("backup", Topic::Use));
+        queue.put(event("left", Topic::Presence));
+        queue.end();
+        let told: Vec<_> = std::iter::from_fn(|| queue.next()).map(|e| e.name).collect();
+        assert_eq!(told, ["left"]);
     }
 
     #[test]

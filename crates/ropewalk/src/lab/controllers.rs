@@ -5,7 +5,7 @@
 //! its process: a file without one is of runs that were killed, and the next start unloads what they
 //! left. What a user has loaded has no file, and stays.
 
-use ropewalk_kern::{KernError, Law};
+use ropewalk_kern::{KernError, Law, lock_file};
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::TcpControl;
 use rustix::fs::{FlockOperation, flock};
@@ -13,11 +13,15 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where the files are. After a reboot there are none, as in the kernel's list.
 const FILES: &str = "/run/ropewalk-controllers";
 /// Who has locked this one may load, unload, make files and remove them.
 const LOCK: &str = "lock";
+/// How long others may take: a start may unload all four that killed runs have left, and the kernel
+/// may take 5 s for each.
+const OTHERS: Duration = Duration::from_secs(30);
 
 /// What has the list; another one in tests.
 pub(super) trait Kernel {
@@ -53,6 +57,8 @@ impl Kernel for ThisKernel {
 pub(super) struct Controllers<K: Kernel = ThisKernel> {
     kernel: K,
     files: PathBuf,
+    /// For others that load or unload.
+    patience: Duration,
     held: Vec<(Law, File)>,
 }
 
@@ -60,20 +66,24 @@ impl Controllers {
     /// Loads what the scenario asks for and this kernel lacks. What cannot be loaded is said; the
     /// run is refused for it later, with the key.
     pub(super) fn load(scenario: &Scenario) -> Controllers {
-        Controllers::load_with(ThisKernel, FILES.into(), &wanted(scenario))
+        Controllers::load_with(ThisKernel, (FILES.into(), OTHERS), &wanted(scenario))
     }
 }
 
 impl<K: Kernel> Controllers<K> {
-    fn load_with(kernel: K, files: PathBuf, wanted: &[Law]) -> Controllers<K> {
-        let mut all = Controllers { kernel, files, held: Vec::new() };
+    fn load_with(kernel: K, (files, patience): (PathBuf, Duration), wanted: &[Law]) -> Controllers<K> {
+        let mut all = Controllers { kernel, files, patience, held: Vec::new() };
         if wanted.is_empty() && !all.files.exists() {
             return all;
         }
-        match lock(&all.files) {
+        match lock(&all.files, all.patience) {
             Ok(_locked) => {
                 all.clear();
                 wanted.iter().for_each(|law| all.hold(*law));
+            }
+            // Whoever has the lock may yet unload what is loaded now.
+            Err(error @ KernError::Locked(_)) if !wanted.is_empty() => {
+                eprintln!("ropewalk: no controller is loaded: {error}");
             }
             // Without the host's root nothing can be loaded either.
             Err(error) => all.load_for_good(wanted, &error),
@@ -118,7 +128,7 @@ impl<K: Kernel> Controllers<K> {
     }
 
     /// Where nobody can count who needs it.
-    fn load_for_good(&self, wanted: &[Law], why: &io::Error) {
+    fn load_for_good(&self, wanted: &[Law], why: &KernError) {
         for law in wanted.iter().filter(|law| !self.kernel.has(**law)) {
             let name = law.kernel_name();
             match self.kernel.load(*law) {
@@ -141,7 +151,7 @@ impl<K: Kernel> Drop for Controllers<K> {
         if self.held.is_empty() {
             return;
         }
-        let _locked = match lock(&self.files) {
+        let _locked = match lock(&self.files, self.patience) {
             Ok(locked) => locked,
             Err(error) => {
                 eprintln!("ropewalk: controllers stay loaded: {}: {error}", self.files.display());
@@ -158,26 +168,28 @@ impl<K: Kernel> Drop for Controllers<K> {
 }
 
 /// A user loads it, or has: it stays after the runs that need it.
-pub(crate) fn leave_loaded(law: Law) {
-    leave_loaded_in(Path::new(FILES), law);
+///
+/// # Errors
+/// [`KernError::Locked`]: a run may yet unload it.
+pub(crate) fn leave_loaded(law: Law) -> Result<(), KernError> {
+    leave_loaded_in(Path::new(FILES), law, OTHERS)
 }
 
-fn leave_loaded_in(files: &Path, law: Law) {
-    if let Ok(_locked) = lock_existing(files) {
-        let _ = std::fs::remove_file(files.join(law.kernel_name()));
+fn leave_loaded_in(files: &Path, law: Law, patience: Duration) -> Result<(), KernError> {
+    match lock_file(&files.join(LOCK), patience) {
+        Ok(_locked) => drop(std::fs::remove_file(files.join(law.kernel_name()))),
+        Err(error @ KernError::Locked(_)) => return Err(error),
+        // No run has loaded any, or this user may load none either.
+        Err(_) => {}
     }
+    Ok(())
 }
 
 /// Waits until nobody else loads or unloads, and keeps others from it for as long as the file is open.
-fn lock(files: &Path) -> io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(files)?;
-    lock_existing(files)
-}
-
-fn lock_existing(files: &Path) -> io::Result<File> {
-    let file = open(&files.join(LOCK))?;
-    rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
-    Ok(file)
+fn lock(files: &Path, patience: Duration) -> Result<File, KernError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(files);
+    made.map_err(|error| KernError::System { what: "making the directory", error })?;
+    lock_file(&files.join(LOCK), patience)
 }
 
 /// Says that a run needs the controller of this file.
@@ -245,7 +257,7 @@ mod tests {
         }
 
         fn run(&self, wanted: &[Law]) -> Controllers<Fake> {
-            Controllers::load_with(self.clone(), self.1.clone(), wanted)
+            Controllers::load_with(self.clone(), (self.1.clone(), Duration::from_secs(60)), wanted)
         }
 
         fn loaded(&self) -> Vec<Law> {
@@ -277,13 +289,33 @@ mod tests {
         drop(second);
         assert_eq!(kernel.loaded(), [Law::Lia, Law::Balia]);
         // A user wants to keep what a run has loaded.
-        leave_loaded_in(&kernel.1, Law::Balia);
+        leave_loaded_in(&kernel.1, Law::Balia, Duration::ZERO).unwrap();
         drop(third);
         assert_eq!(kernel.loaded(), [Law::Lia, Law::Balia]);
         assert_eq!(kernel.files(), 1, "the lock");
         std::fs::remove_dir_all(&kernel.1).unwrap();
-        leave_loaded_in(&kernel.1, Law::Balia);
+        leave_loaded_in(&kernel.1, Law::Balia, Duration::ZERO).unwrap();
         assert!(!kernel.1.exists());
+    }
+
+    /// One that was stopped (Ctrl-Z) holds the lock without an end.
+    #[test]
+    fn a_run_that_holds_the_lock_without_an_end_is_waited_for_and_no_longer_than_is_said() {
+        let kernel = Fake::new("stopped");
+        let mut first = kernel.run(&[Law::Olia]);
+        let stopped = lock(&kernel.1, Duration::ZERO).unwrap();
+        let soon = Duration::from_millis(20);
+        let second = Controllers::load_with(kernel.clone(), (kernel.1.clone(), soon), &[Law::Balia]);
+        assert!(second.held.is_empty() && kernel.loaded() == [Law::Olia], "nothing is loaded beside it");
+        let error = leave_loaded_in(&kernel.1, Law::Olia, soon).unwrap_err();
+        assert!(matches!(error, KernError::Locked(_)), "a run may yet unload it: {error}");
+        first.patience = soon;
+        drop(first);
+        assert_eq!(kernel.loaded(), [Law::Olia], "it is left to the next run");
+        drop(stopped);
+        drop(kernel.run(&[]));
+        assert_eq!(kernel.loaded(), []);
+        std::fs::remove_dir_all(&kernel.1).unwrap();
     }
 
     #[test]

@@ -11,12 +11,13 @@ use super::report::{AccessPoint, RoamStatus};
 use super::rest::Resting;
 use super::station::{Station, World};
 use super::tunnels::MainTable;
-use super::{settings, state_dir, text};
+use super::{DaemonArgs, settings, state_dir, text};
 use crate::cli::LogFormat;
 use crate::config;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
 use crate::daemon::Lost;
+use crate::hooks::RoamHooks;
 use crate::state::StateDir;
 use anyhow::Context;
 use aws_lc_rs::hmac;
@@ -30,7 +31,6 @@ use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::{Path, Priorities};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(200);
 /// With no access point all channels are listened to this often.
 const LOST: Duration = Duration::from_secs(5);
-/// One whose portal stays shut for this long, as nobody logs in, goes if another network could be
-/// joined in its place.
+/// One whose portal stays shut for this long, as nobody logs in, or by which the page is not
+/// reached, goes if another network could be joined in its place.
 const SHUT: Duration = Duration::from_secs(120);
 /// Access points that were left are shown for this long.
 const SHOWN: Duration = Duration::from_secs(60);
@@ -57,17 +57,13 @@ const RULES: Duration = Duration::from_secs(1);
 pub(super) const PREFIX: &str = "roam";
 
 /// Runs until it is told to stop.
-pub(super) fn run(
-    args: RoamArgs,
-    monitor: Option<String>,
-    metrics: Option<SocketAddr>,
-) -> anyhow::Result<()> {
+pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
     let mut file = settings(&args)?;
-    file.roam.monitor = monitor.clone().or(file.roam.monitor);
+    more.over(&mut file.roam);
     crate::logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
     privileges::keep_secrets()?;
     privileges::check_network()?;
-    let (roam, metrics) = (file.roam, metrics.or(file.metrics.listen));
+    let (roam, metrics) = (file.roam, more.metrics.or(file.metrics.listen));
     let dir = StateDir::open(&state_dir(&roam))?;
     let _lock = dir.lock()?;
     let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
@@ -85,6 +81,7 @@ pub(super) fn run(
     }
     let (marking, unmarked) = marks::start(&roam, has_mptcp, &mut journal)?;
     privileges::drop_all_but_network()?;
+    let hooks = roam.hooks.as_deref().map(|dir| RoamHooks::start(dir, &chosen.radio.name)).transpose()?;
     let receiver = Receiver::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
     let shown = Arc::new(Mutex::new(RoamStatus::default()));
@@ -99,7 +96,7 @@ pub(super) fn run(
     }
     let mut daemon = Daemon {
         files: args,
-        monitor,
+        more,
         known,
         chosen,
         journal,
@@ -121,6 +118,7 @@ pub(super) fn run(
         marking,
         unmarked,
         has_mptcp,
+        hooks,
         roam,
     };
     service::ready();
@@ -168,8 +166,7 @@ struct Due {
 
 struct Daemon {
     files: RoamArgs,
-    /// Of the command line.
-    monitor: Option<String>,
+    more: DaemonArgs,
     roam: config::Roam,
     known: Vec<KnownNetwork>,
     chosen: Chosen,
@@ -196,6 +193,7 @@ struct Daemon {
     /// Why nothing is marked, where it was asked for.
     unmarked: Option<String>,
     has_mptcp: bool,
+    hooks: Option<RoamHooks>,
 }
 
 impl Daemon {
@@ -212,6 +210,9 @@ impl Daemon {
         self.listen(now)?;
         self.decide(now);
         self.prioritise(now);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.access_points(self.stations.iter().filter_map(Station::joined).collect());
+        }
         if now >= self.due.rules {
             self.due.rules = now + RULES;
             let meanwhile = "a station's own connections may leave by another one";
@@ -343,7 +344,8 @@ impl Daemon {
                 continue;
             }
             self.resting.shut(&station.bss, now);
-            self.leave(station, "its portal stays shut: another network takes its place", false, now);
+            let why = station.why_it_gives_way();
+            self.leave(station, why, false, now);
         }
     }
 
@@ -457,17 +459,18 @@ impl Daemon {
     /// Reads the file again. What is joined stays joined.
     fn reload(&mut self) {
         let new = settings(&self.files).and_then(|mut file| {
-            file.roam.monitor = self.monitor.clone().or(file.roam.monitor);
+            self.more.over(&mut file.roam);
             let (known, _) = networks(&file.roam, &self.chosen.interface.name)?;
             Ok((file.roam, known))
         });
         match new {
             Ok((roam, known)) => {
                 let names = |r: &config::Roam| (r.state.clone(), r.radio.clone(), r.interface.clone());
-                let fixed = |r: &config::Roam| (names(r), r.monitor.clone(), r.mptcp, r.marks);
+                let fixed =
+                    |r: &config::Roam| (names(r), r.monitor.clone(), r.hooks.clone(), r.mptcp, r.marks);
                 if fixed(&roam) != fixed(&self.roam) {
                     tracing::warn!(
-                        "state, radio, interface, monitor, mptcp and marks are fixed while the daemon runs"
+                        "state, radio, interface, monitor, hooks, mptcp and marks are fixed while the daemon runs"
                     );
                 }
                 (self.roam, self.known) = (roam, known);
@@ -519,6 +522,9 @@ impl Daemon {
         if let Err(error) = self.journal.restore() {
             tracing::warn!("{error}; the next start tries again");
         }
+        // Now that nothing is left to take back: they may take seconds, and a supervisor may kill
+        // this process meanwhile.
+        self.hooks.into_iter().for_each(RoamHooks::finish);
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `radio` | the radio, its interfaces, and how many stations it may be |
 //! | `daemon` | the loop: listens, joins, leaves |
 //! | `rest` | who is not tried for a while |
-//! | `station` | one interface with one access point, from joining to leaving |
+//! | `station`, `phase` | one interface with one access point, from joining to leaving |
 //! | `tunnels` | what an access point would take out of a tunnel of this machine |
 //! | `beacons`, `meter` | its beacons, and what a packet costs by its driver |
 //! | `paths` | what the rules of priorities are told: one ruler for all access points |
@@ -25,6 +25,7 @@ mod marks;
 mod meter;
 mod monitor;
 mod paths;
+mod phase;
 mod plan;
 pub(crate) mod portal;
 mod radio;
@@ -55,12 +56,30 @@ pub(crate) struct Roam {
     pub command: Option<RoamCommand>,
     #[command(flatten)]
     pub run: RoamArgs,
+    #[command(flatten)]
+    pub daemon: DaemonArgs,
+}
+
+/// What its daemon alone takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DaemonArgs {
     /// Measure packet times at this monitor interface; `auto` makes one on the radio
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub monitor: Option<String>,
     /// Serve metrics for Prometheus by HTTP at this address
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
+    /// Run the programs of this directory when access points are joined, used and left
+    #[arg(long, value_name = "DIR")]
+    pub hooks: Option<PathBuf>,
+}
+
+impl DaemonArgs {
+    /// They go before the file.
+    fn over(&self, roam: &mut config::Roam) {
+        roam.monitor = self.monitor.clone().or(roam.monitor.take());
+        roam.hooks = self.hooks.clone().or(roam.hooks.take());
+    }
 }
 
 /// What `ropewalk roam` takes.
@@ -123,7 +142,7 @@ const STATE: &str = "/run/ropewalk/roam";
 /// Does what the command line says.
 pub(crate) fn run(args: Roam) -> anyhow::Result<()> {
     match args.command {
-        None => daemon::run(args.run, args.monitor, args.metrics),
+        None => daemon::run(args.run, args.daemon),
         Some(RoamCommand::Scan { run, json }) => scan::run(&settings(&run)?.roam, json),
         Some(RoamCommand::Status { state, json }) => status(state, json),
         Some(RoamCommand::Top { state }) => live::show(&mut line(state)?, &mut top::App::default()),

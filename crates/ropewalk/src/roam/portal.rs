@@ -19,8 +19,31 @@ const LINE: u64 = 256;
 pub(super) enum Answer {
     /// The page itself answered.
     Open,
-    /// Somebody else did, or nobody; in words.
-    Shut(String),
+    /// A captive portal did; in words.
+    Portal(String),
+    /// Nobody did, or somebody who speaks something else; in words.
+    Unreached(String),
+}
+
+impl Answer {
+    /// Why the access point is not used; nothing if it is.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Answer::Open => "",
+            Answer::Portal(why) | Answer::Unreached(why) => why,
+        }
+    }
+
+    /// Why the access point gives its place up, where that was the answer for too long.
+    pub(super) fn why_it_gives_way(&self) -> &'static str {
+        match self {
+            Answer::Open => "",
+            Answer::Portal(_) => "its portal stays shut: another network takes its place",
+            Answer::Unreached(_) => {
+                "the page that `portal` names is not reached: another network takes its place"
+            }
+        }
+    }
 }
 
 /// A question whether somebody answers for a machine that is no web server, by sending browsers to
@@ -156,7 +179,7 @@ impl Probe {
         let (send, receive) = channel();
         let (url, interface) = (url.to_owned(), interface.to_owned());
         let work = move || {
-            let answer = ask(&url, &interface).unwrap_or_else(Answer::Shut);
+            let answer = ask(&url, &interface).unwrap_or_else(Answer::Unreached);
             let _ = send.send(answer);
         };
         if let Err(error) = std::thread::Builder::new().name("portal".into()).spawn(work) {
@@ -170,7 +193,9 @@ impl Probe {
         match self.0.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Answer::Shut("the probe failed".into())),
+            Err(TryRecvError::Disconnected) => {
+                Some(Answer::Unreached("the page could not be asked for".into()))
+            }
         }
     }
 }
@@ -178,10 +203,11 @@ impl Probe {
 fn ask(url: &str, interface: &str) -> Result<Answer, String> {
     let target = parse(url)?;
     let bare = target.host.trim_start_matches('[').trim_end_matches(']');
-    let addresses =
-        (bare, target.port).to_socket_addrs().map_err(|e| format!("{bare} has no address: {e}"))?;
+    let addresses = (bare, target.port)
+        .to_socket_addrs()
+        .map_err(|e| format!("{bare} is not reached: its address is not known ({e})"))?;
     let addresses: Vec<SocketAddr> = addresses.take(4).collect();
-    let mut why = format!("{bare} has no address");
+    let mut why = format!("{bare} is not reached: it has no address");
     for address in addresses {
         let connected = stream::connect(address, Some(interface), PATIENCE);
         match connected.and_then(|stream| exchange(&stream, &target)) {
@@ -212,8 +238,8 @@ fn judge(line: &[u8]) -> Answer {
     let version = words.next().is_some_and(|v| v.starts_with("HTTP/1."));
     match words.next().and_then(|code| code.parse::<u16>().ok()).filter(|_| version) {
         Some(200 | 204) => Answer::Open,
-        Some(code) => Answer::Shut(format!("a captive portal answers, with {code}: log in to it first")),
-        None => Answer::Shut("what answers does not speak HTTP".into()),
+        Some(code) => Answer::Portal(format!("a captive portal answers, with {code}: log in to it first")),
+        None => Answer::Unreached("what answers does not speak HTTP".into()),
     }
 }
 
@@ -274,13 +300,27 @@ mod tests {
     }
 
     #[test]
+    fn who_is_not_reached_is_no_portal() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        drop(listener);
+        let probe = Probe::start(&format!("http://{at}/"), "lo");
+        let answer = probe.0.recv().unwrap();
+        assert!(matches!(answer, Answer::Unreached(_)), "{answer:?}");
+        assert!(answer.why().starts_with("127.0.0.1 is not reached: "), "{answer:?}");
+        assert!(answer.why_it_gives_way().contains("is not reached: "));
+        assert!(Answer::Portal("log in first".into()).why_it_gives_way().contains("portal stays shut"));
+    }
+
+    #[test]
     fn only_the_page_itself_opens() {
         assert_eq!(judge(b"HTTP/1.1 204 No Content\r\n"), Answer::Open);
         assert_eq!(judge(b"HTTP/1.0 200 OK\r\n"), Answer::Open);
-        for line in
-            [&b"HTTP/1.1 302 Found\r\n"[..], b"HTTP/1.1 511 x\r\n", b"SSH-2.0 204\r\n", b"", b"\xff\xff"]
-        {
-            assert!(matches!(judge(line), Answer::Shut(_)), "{line:?}");
+        for line in [&b"HTTP/1.1 302 Found\r\n"[..], b"HTTP/1.1 511 x\r\n"] {
+            assert!(matches!(judge(line), Answer::Portal(_)), "{line:?}");
+        }
+        for line in [&b"SSH-2.0 204\r\n"[..], b"", b"\xff\xff"] {
+            assert!(matches!(judge(line), Answer::Unreached(_)), "{line:?}");
         }
     }
 }

@@ -6,12 +6,14 @@ use super::marks::{MarkStatus, Uplink};
 use super::meter::Meter;
 use super::monitor::{Measured, StationCounts};
 use super::paths::Seen;
+use super::phase::Phase;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
 use super::signal::MeanSignal;
 use super::tunnels::{taken_out, tunnel_around, tunnel_with};
 use super::{plan, text};
 use crate::config;
+use crate::hooks::Joined;
 use ipnet::Ipv4Net;
 use ropewalk_net::links::{Link, Route};
 use ropewalk_net::mptcp::{self, Endpoint};
@@ -34,28 +36,6 @@ const V6_ALONE: Duration = Duration::from_secs(10);
 const PROBE_AGAIN: Duration = Duration::from_secs(20);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;
-
-/// How far it is.
-#[derive(Debug)]
-enum Phase {
-    Joining,
-    Addressing,
-    Probing { probe: Option<Probe>, again: Duration, why: String },
-    Active,
-}
-
-impl Phase {
-    /// It is with its access point, and nothing that takes a moment is under way: it may listen to
-    /// others. A portal may be shut for as long as the access point is there.
-    fn may_scan(&self) -> bool {
-        matches!(self, Phase::Probing { .. } | Phase::Active)
-    }
-
-    /// Somebody else answers for the internet, or nobody.
-    fn is_shut(&self) -> bool {
-        matches!(self, Phase::Probing { why, .. } if !why.is_empty())
-    }
-}
 
 /// What a station works with.
 pub(super) struct World<'a> {
@@ -172,9 +152,17 @@ impl Station {
         matches!(self.phase, Phase::Active)
     }
 
-    /// Whether its portal has been shut for so long.
+    /// Whether its portal has been shut, or the page not been reached, for so long.
     pub(super) fn is_shut_for(&self, span: Duration, now: Duration) -> bool {
         self.phase.is_shut() && now.saturating_sub(self.since) >= span
+    }
+
+    /// Why one that is shut gives its place up to another network.
+    pub(super) fn why_it_gives_way(&self) -> &'static str {
+        match &self.phase {
+            Phase::Probing { last: Some(answer), .. } => answer.why_it_gives_way(),
+            _ => "",
+        }
     }
 
     /// Whether it can look for other access points.
@@ -195,7 +183,7 @@ impl Station {
                 let waited = now.saturating_sub(self.since);
                 let v6_alone = waited >= V6_ALONE && !self.v6(world.links).is_empty();
                 if self.ipv4.is_some() || v6_alone {
-                    self.turn(Phase::Probing { probe: None, again: now, why: String::new() }, now);
+                    self.turn(Phase::probing(now), now);
                 } else if waited > ADDRESS {
                     return Err("it gives no address (DHCP)".into());
                 }
@@ -319,9 +307,9 @@ impl Station {
                 tracing::info!(interface = self.name(), "in use");
                 self.turn(Phase::Active, now);
             }
-            Some(Answer::Shut(why)) => {
-                tracing::info!(interface = self.name(), why, "not used");
-                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, why };
+            Some(answer) => {
+                tracing::info!(interface = self.name(), why = answer.why(), "not used");
+                self.phase = Phase::Probing { probe: None, again: now + PROBE_AGAIN, last: Some(answer) };
             }
             None => {}
         }
@@ -489,12 +477,24 @@ impl Station {
         }
     }
 
+    /// What programs are told of it, once it has an address.
+    pub(super) fn joined(&self) -> Option<Joined> {
+        let standing = self.phase.standing(self.is_silent || self.is_backup)?;
+        Some(Joined {
+            interface: self.name().to_owned(),
+            bssid: mac_text(self.bss.bssid),
+            ssid: text::ssid(&self.bss.ssid),
+            address: self.ipv4.as_ref().map(|g| g.address.to_string()),
+            standing,
+        })
+    }
+
     pub(super) fn report(&self, now: Duration) -> AccessPoint {
         let (state, why) = match &self.phase {
             Phase::Joining => ("joining", "associating".to_owned()),
             Phase::Addressing => ("joining", "waits for an address".into()),
-            Phase::Probing { why, .. } if why.is_empty() => ("joining", "is the internet behind it?".into()),
-            Phase::Probing { why, .. } => ("joining", why.clone()),
+            Phase::Probing { last: None, .. } => ("joining", "is the internet behind it?".into()),
+            Phase::Probing { last: Some(answer), .. } => ("joining", answer.why().to_owned()),
             Phase::Active if self.is_silent => ("backup", "its beacons, or packets to it, are lost".into()),
             Phase::Active if self.is_backup => {
                 ("backup", self.marks.with("its packets take too much of the air"))
@@ -545,16 +545,6 @@ fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
 mod tests {
     use super::*;
     use ropewalk_net::links::Address;
-
-    #[test]
-    fn one_with_a_portal_that_is_shut_looks_for_others() {
-        let shut = Phase::Probing { probe: None, again: Duration::ZERO, why: "log in first".into() };
-        assert!(shut.is_shut() && !Phase::Active.is_shut());
-        let asked = Phase::Probing { probe: None, again: Duration::ZERO, why: String::new() };
-        assert!(!asked.is_shut(), "nobody has answered yet");
-        assert!(shut.may_scan() && Phase::Active.may_scan());
-        assert!(!Phase::Joining.may_scan() && !Phase::Addressing.may_scan());
-    }
 
     fn link(index: u32, name: &str, ip: &str) -> Link {
         let address = Address::new(ip.parse().unwrap(), 24);

@@ -1,5 +1,6 @@
 //! A contributor with a cap: what it gives, and what becomes of uploads then.
 
+use super::common::note;
 use super::*;
 
 #[test]
@@ -10,10 +11,18 @@ fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {
     let net = net("bunch-cap");
     let _gateway = net.start_gateway();
     let _home = net.start_ap(0);
+    let (hooks, log) = note(&net.states);
+    let told = "ROPEWALK_CAP=500000 ROPEWALK_DEVICE=bunch0 ROPEWALK_EVENT=cap-reached ROPEWALK_INTERFACE=wan0 ROPEWALK_RESET_DAY=1 ";
+    let programs_are_told = |times: usize| {
+        eventually("programs are told", || {
+            std::fs::read_to_string(&log).is_ok_and(|text| text.matches(told).count() == times)
+        });
+    };
     let state = net.states.of(APS[1]);
     let start = || {
         let args = ["bunch", "ap", &net.tokens[1], "--state", &state, "--share", "mesh0", "--uplink", "wan0"];
-        let mut anna = net.aps[1].start(BINARY, args.into_iter().chain(["--cap", "500kB"])).unwrap();
+        let more = ["--cap", "500kB", "--hooks", &hooks];
+        let mut anna = net.aps[1].start(BINARY, args.into_iter().chain(more)).unwrap();
         anna.wait_for_line("access point ready", SOON).unwrap();
         eventually("neighbours know each other", || net.status("home")["neighbours"] == 1);
         anna
@@ -32,10 +41,12 @@ fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {
     let (code, out, err) = ropewalk(&["bunch", "status", "--state", &state]);
     assert!(code == 0 && out.contains("for neighbours 500 kB a month: used up"), "{out}{err}");
     assert_eq!(anna.stderr().matches("the uplink's allowance is used up").count(), 1, "{}", anna.stderr());
-    // Another start gives nothing anew.
+    programs_are_told(1);
+    // Another start gives nothing anew, and tells programs so.
     anna.signal(Signal::TERM).unwrap();
     assert!(anna.wait(SOON).unwrap().success());
     let _anna = start();
+    programs_are_told(2);
     let before = net.sent(1);
     assert!(net.upload(1_000_000).ends());
     let (sent, status) = (net.sent(1) - before, net.status("anna"));

@@ -5,7 +5,7 @@ use crate::bunch::accounts::Words;
 use crate::bunch::words::Word;
 use ropewalk_bunch::Time;
 
-impl Daemon {
+impl Daemon<'_> {
     /// Packets and bytes of others' senders that went into tunnels so far.
     pub(super) fn carried(&self) -> (u64, u64) {
         let counts = self.ap.counts();

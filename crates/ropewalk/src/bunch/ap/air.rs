@@ -38,7 +38,7 @@ pub(super) fn frame(
     is_next.then_some(frame)
 }
 
-impl Daemon {
+impl Daemon<'_> {
     /// Frames wait at the monitor interface.
     pub(super) fn on_air(&mut self) -> anyhow::Result<()> {
         self.take_heard(true)?;

@@ -44,7 +44,7 @@ impl Background {
     }
 }
 
-impl Daemon {
+impl Daemon<'_> {
     /// Puts the tunnel into the class of what it carries now.
     pub(super) fn choose_class(&mut self, now: Time) {
         let own = self.ap.counts().own_bytes + self.native_packets;

@@ -51,7 +51,7 @@ impl Metered {
     }
 }
 
-impl Daemon {
+impl Daemon<'_> {
     /// Writes up what was carried for neighbours, if it is time.
     pub(super) fn on_metered(&mut self, now: Time) {
         if self.parts.metered.as_ref().is_some_and(|m| m.due() <= now) {
@@ -64,7 +64,11 @@ impl Daemon {
         let Some(metered) = &mut self.parts.metered else { return };
         let left = metered.settle(self.ap.take_spent(), now);
         self.ap.set_allowance(Some(left));
-        metered.tell_end(self.ap.is_used_up());
+        let is_used_up = self.ap.is_used_up();
+        metered.tell_end(is_used_up);
+        if let Some(hooks) = &mut self.parts.hooks {
+            hooks.capped(&metered.interface, metered.cap, is_used_up);
+        }
     }
 
     /// How the account stands.

@@ -27,6 +27,7 @@ use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::exit::{Code, failure};
 use crate::firewall::{SharedJournal, with};
+use crate::hooks::BunchHooks;
 use anyhow::Context;
 use background::Background;
 use ipnet::Ipv4Net;
@@ -68,7 +69,7 @@ const TUNNEL: u64 = 5;
 const AIR: u64 = 6;
 
 /// What it is started with.
-pub(super) struct Parts {
+pub(super) struct Parts<'a> {
     pub args: Args,
     pub key: StaticKey,
     pub token: Token,
@@ -77,12 +78,13 @@ pub(super) struct Parts {
     pub overhear: Option<Overhear>,
     pub accounts: (AccountFiles, Keeper),
     pub metered: Option<Metered>,
+    pub hooks: Option<&'a mut BunchHooks>,
     pub mailbox: Mailbox,
     pub signals: Signals,
 }
 
-struct Daemon {
-    parts: Parts,
+struct Daemon<'a> {
+    parts: Parts<'a>,
     journal: SharedJournal,
     poller: Poller,
     watchdog: Watchdog,
@@ -111,7 +113,7 @@ struct Daemon {
 }
 
 /// Runs until told to stop, or refused for good.
-pub(super) fn run(parts: Parts, journal: SharedJournal) -> anyhow::Result<()> {
+pub(super) fn run(parts: Parts<'_>, journal: SharedJournal) -> anyhow::Result<()> {
     let poller = Poller::new().context("epoll")?;
     let waker = Arc::new(Waker::new()?);
     poller.add(&parts.tun, DEVICE, Interest::Read).context("watching the device")?;
@@ -171,7 +173,7 @@ pub(super) fn run(parts: Parts, journal: SharedJournal) -> anyhow::Result<()> {
     outcome
 }
 
-impl Daemon {
+impl Daemon<'_> {
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }
@@ -493,6 +495,9 @@ impl Daemon {
         }
         let home = self.parts.args.home.as_deref().unwrap_or("none");
         tracing::info!(gateway = self.remote, home, "access point ready: connected");
+        if let (Some(hooks), Some(flows)) = (&mut self.parts.hooks, &self.flows) {
+            hooks.connected(flows.address());
+        }
         service::ready();
         Ok(())
     }
@@ -501,6 +506,7 @@ impl Daemon {
     fn lose(&mut self, why: &str) -> anyhow::Result<()> {
         let Some(tunnel) = self.tunnel.take() else { return Ok(()) };
         tracing::warn!(gateway = self.remote, "the tunnel is gone: {why}");
+        self.parts.hooks.iter_mut().for_each(|hooks| hooks.disconnected());
         tunnel.abort();
         let now = self.now();
         (self.dial_at, self.lost_at) = (Some(now + self.pause), Some(now));

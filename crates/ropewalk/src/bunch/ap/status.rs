@@ -6,7 +6,7 @@ use crate::bunch::overhear::Overhear;
 use crate::bunch::report::{AccountStatus, ApStatus, ShareStatus};
 use crate::bunch::share::Share;
 
-impl Daemon {
+impl Daemon<'_> {
     /// How it does now.
     pub(super) fn status(&mut self) -> ApStatus {
         self.settle(self.now());

@@ -1,0 +1,126 @@
+//! What the programs of a bunch's access point are told: its gateway, and the cap of its uplink.
+
+use super::programs::{ADDRESSES, DEVICE, Event, INTERFACE, Programs, Topic};
+use crate::state::usage::Cap;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// Events that may wait: one about the gateway, and one about the cap.
+const WAITING: usize = 4;
+
+/// An access point's programs, and what they were told last.
+#[derive(Debug)]
+pub(crate) struct BunchHooks {
+    programs: Programs,
+    /// What its senders are called at the gateway, while it is connected.
+    inside: Option<Ipv4Addr>,
+    is_used_up: bool,
+}
+
+impl BunchHooks {
+    /// Starts the thread that runs them. `device` is the bunch's.
+    ///
+    /// # Errors
+    /// The directory is none, or others may write into it.
+    pub(crate) fn start(dir: &Path, device: &str) -> anyhow::Result<BunchHooks> {
+        let programs = Programs::start(dir, (DEVICE, device), WAITING)?;
+        Ok(BunchHooks { programs, inside: None, is_used_up: false })
+    }
+
+    /// The gateway let this access point in.
+    pub(crate) fn connected(&mut self, inside: Ipv4Addr) {
+        if self.inside.replace(inside) != Some(inside) {
+            self.programs.tell(about_gateway("connected").with(ADDRESSES, inside.to_string()));
+        }
+    }
+
+    /// The tunnel is gone.
+    pub(crate) fn disconnected(&mut self) {
+        if self.inside.take().is_some() {
+            self.programs.tell(about_gateway("disconnected"));
+        }
+    }
+
+    /// Whether the uplink may carry no more for neighbours: if that is new, it is told.
+    pub(crate) fn capped(&mut self, uplink: &str, cap: Cap, is_used_up: bool) {
+        if std::mem::replace(&mut self.is_used_up, is_used_up) == is_used_up {
+            return;
+        }
+        let event = Event::new(if is_used_up { "cap-reached" } else { "cap-lifted" });
+        let event = event.about(uplink, Topic::Quota).with(INTERFACE, uplink.to_owned());
+        let event = event.with("ROPEWALK_CAP", cap.bytes.to_string());
+        self.programs.tell(event.with("ROPEWALK_RESET_DAY", cap.reset_day.to_string()));
+    }
+
+    /// The access point ends. The programs have some time to hear of it.
+    pub(crate) fn finish(mut self) {
+        self.disconnected();
+        self.programs.finish();
+    }
+}
+
+fn about_gateway(name: &'static str) -> Event {
+    Event::new(name).about("gateway", Topic::Presence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::programs::LOOK;
+    use super::super::programs::tests::hook;
+    use super::*;
+    use crate::state::tests::Scratch;
+
+    const CAP: Cap = Cap { bytes: 10_000_000, reset_day: 5 };
+
+    /// What programs were told when this was over; each step waits until they hear of it.
+    fn told(steps: &[&dyn Fn(&mut BunchHooks)]) -> Vec<String> {
+        let scratch = Scratch::new();
+        let (dir, log) = (scratch.0.path(), scratch.0.path().join("log"));
+        let line = "$ROPEWALK_EVENT $ROPEWALK_DEVICE $ROPEWALK_ADDRESSES $ROPEWALK_INTERFACE";
+        let line = format!("{line} $ROPEWALK_CAP $ROPEWALK_RESET_DAY$HOME");
+        hook(dir, "note", &format!("echo $(echo {line}) >>{}", log.display()), 0o700);
+        let mut hooks = BunchHooks::start(dir, "bunch0").unwrap();
+        for step in steps {
+            step(&mut hooks);
+            while !hooks.programs.is_idle() {
+                std::thread::sleep(LOOK);
+            }
+        }
+        hooks.finish();
+        let text = std::fs::read_to_string(log).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn at(last: u8) -> impl Fn(&mut BunchHooks) {
+        move |hooks| hooks.connected(Ipv4Addr::new(10, 78, 0, last))
+    }
+
+    fn used_up(is_used_up: bool) -> impl Fn(&mut BunchHooks) {
+        move |hooks| hooks.capped("wan0", CAP, is_used_up)
+    }
+
+    #[test]
+    fn a_gateway_that_comes_and_goes_is_told_of_once_each_time() {
+        let gone = BunchHooks::disconnected;
+        let heard = told(&[&gone, &at(2), &at(2), &gone, &gone, &at(2), &at(3)]);
+        let expected = [
+            "connected bunch0 10.78.0.2",
+            "disconnected bunch0",
+            "connected bunch0 10.78.0.2",
+            "connected bunch0 10.78.0.3",
+            "disconnected bunch0",
+        ];
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn a_cap_is_told_of_when_it_is_used_up_and_when_a_new_allowance_begins() {
+        let heard = told(&[&used_up(false), &used_up(true), &used_up(true), &used_up(false)]);
+        assert_eq!(heard, ["cap-reached bunch0 wan0 10000000 5", "cap-lifted bunch0 wan0 10000000 5"]);
+    }
+
+    #[test]
+    fn while_nothing_changes_nothing_is_run() {
+        assert!(told(&[&BunchHooks::disconnected, &used_up(false), &used_up(false)]).is_empty());
+    }
+}

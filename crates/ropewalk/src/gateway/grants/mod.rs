@@ -187,8 +187,8 @@ impl Grants {
                 if limit == Limit::default() {
                     return Err(failure(Code::Usage, "name a cap: --down RATE, --up RATE, or both"));
                 }
+                full(self.limits.len() + usize::from(!self.limits.contains_key(&client)))?;
                 self.limits.insert(client.clone(), limit);
-                full(self.limits.len())?;
                 Ok(format!("{client} has a cap"))
             }
             Change::LimitRemove { client } => match self.limits.remove(&client) {

@@ -148,10 +148,8 @@ impl Keeper {
             );
         }
         let state = Mutex::new(State { grants, ..State::default() });
-        let (dir, journal) = (dir.clone(), Arc::clone(journal));
-        let anew = AtomicBool::new(false);
-        let notes = Mutex::default();
-        let told = Mutex::default();
+        let (dir, journal, anew) = (dir.clone(), Arc::clone(journal), AtomicBool::new(false));
+        let (notes, told) = Default::default();
         let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes, told });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
@@ -211,9 +209,8 @@ impl Keeper {
                 "a bunch, and a backhaul on layer 2, grant nothing to their clients",
             ));
         }
-        let here = Circumstances {
-            // In a fleet the store says who is known.
-            clients: if shared.gateway.in_fleet { Vec::new() } else { shared.clients.known() },
+        let mut here = Circumstances {
+            clients: Vec::new(),
             taken: shared.gateway.own.iter().copied().chain(listening()).collect(),
             all_joined: shared.gateway.all_joined,
             device: shared.gateway.device.iter().map(|(name, _)| name.clone()).collect(),
@@ -225,6 +222,8 @@ impl Keeper {
             return shared.change_in_fleet(change, here);
         }
         let mut state = shared.lock();
+        // Who is revoked from here on waits for the lock, to lose also what is granted now.
+        here.clients = shared.clients.known();
         let before = state.grants.clone();
         let said = state.grants.change(change, &here)?;
         let done = shared.write(&mut state).and_then(|()| shared.put(&mut state, false, ask));

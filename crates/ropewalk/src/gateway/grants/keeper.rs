@@ -217,6 +217,7 @@ impl Keeper {
             interfaces: interfaces(),
             // In a fleet another gateway may let them.
             lets_nobody_out: shared.gateway.closed == [true; 2] && !shared.gateway.in_fleet,
+            has_no_global6: shared.gateway.global.is_none(),
         };
         if shared.gateway.in_fleet {
             return shared.change_in_fleet(change, here);

@@ -168,6 +168,8 @@ pub(crate) struct Circumstances {
     pub interfaces: BTreeSet<String>,
     /// This machine forwards only for what is granted.
     pub lets_nobody_out: bool,
+    /// No client has an address that the world sees.
+    pub has_no_global6: bool,
 }
 
 impl Grants {

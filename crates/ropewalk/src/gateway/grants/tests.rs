@@ -174,6 +174,19 @@ fn an_exit_is_a_clients_or_a_groups() {
 }
 
 #[test]
+fn an_exit_leaves_no_addresses_as_they_are_where_none_is_global() {
+    let mut grants = Grants::default();
+    let exit = Exit { interface: "wan2".into(), global6: true };
+    let set = Change::ExitSet { whose: Whose::Client("alice".into()), exit };
+    let without = Circumstances { has_no_global6: true, ..here() };
+    let error = grants.change(set.clone(), &without).unwrap_err();
+    assert!(error.to_string().contains("runs without --global6"), "{error}");
+    assert_eq!(grants, Grants::default(), "a refusal changes nothing");
+    grants.change(set_exit(Whose::Client("alice".into()), "wan2"), &without).unwrap();
+    grants.change(set, &here()).unwrap();
+}
+
+#[test]
 fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
     let mut grants = Grants::default();
     let clients = ["alice", "bob", "carol"].map(String::from).to_vec();

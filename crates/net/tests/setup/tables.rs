@@ -107,6 +107,7 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
         ended: vec![(Protocol::Tcp, 8081, 443)],
         groups: vec![vec![addresses[0], "10.77.0.3".parse().unwrap()]],
         limits: vec![Limit { networks: one.clone(), down_bps: None, up_bps: Some(1_000_000) }],
+        inside: inside.clone(),
         closed: [true, false],
         global: Some(global),
     };

@@ -41,7 +41,7 @@ pub(crate) struct Keeper {
 }
 
 /// What does not change while the gateway runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Machine {
     /// The bond's device, without which nothing can be granted; its networks.
     pub device: Option<(String, Vec<IpNet>)>,
@@ -60,14 +60,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A gateway whose clients are granted nothing.
     pub(crate) fn that_grants_nothing() -> Machine {
-        Machine {
-            device: None,
-            own: BTreeSet::new(),
-            all_joined: false,
-            in_fleet: false,
-            closed: [false; 2],
-            global: None,
-        }
+        Machine::default()
     }
 }
 
@@ -493,6 +486,7 @@ impl Shared {
             wanted.groups.clear();
         }
         (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
+        wanted.inside.extend(networks);
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());

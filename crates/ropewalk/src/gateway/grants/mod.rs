@@ -356,6 +356,7 @@ impl Grants {
             ended: ended.map(|e| (e.protocol, e.port.get(), e.to.get())).collect(),
             groups: self.groups.values().map(group).collect(),
             limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
+            inside: behind.values().flatten().copied().collect(),
             closed: [false; 2],
             global: None,
         }

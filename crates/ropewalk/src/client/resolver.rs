@@ -5,7 +5,7 @@ use crate::daemon::Outbox;
 use anyhow::Context;
 use ropewalk_net::{dns, nat64};
 use ropewalk_session::{Endpoint, Host};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -85,6 +85,8 @@ impl Resolver {
 
 fn work(questions: &Receiver<Question>, outbox: &Outbox) {
     let mut waiting = Waiting::default();
+    // What is not resolved and was said to be so: it is asked again every few seconds.
+    let mut said: BTreeSet<(String, Option<String>)> = BTreeSet::new();
     while let Some(question) = waiting.next(questions) {
         let (endpoint, by) = match question {
             Question::Name(endpoint, by) => (endpoint, by),
@@ -95,10 +97,17 @@ fn work(questions: &Receiver<Question>, outbox: &Outbox) {
             }
         };
         let Host::Name(name) = &endpoint.host else { continue };
-        let addresses = match look_up(name.as_str(), endpoint.port, by.as_deref()) {
-            Ok(found) => interleave(found),
+        let found = look_up(name.as_str(), endpoint.port, by.as_deref());
+        let this = (name.as_str().to_owned(), by);
+        let addresses = match found {
+            Ok(found) => {
+                said.remove(&this);
+                interleave(found)
+            }
             Err(error) => {
-                tracing::warn!(name = name.as_str(), %error, "the gateway's name could not be resolved; trying again");
+                if said.insert(this) {
+                    tracing::warn!(name = name.as_str(), %error, "the gateway's name could not be resolved; trying again");
+                }
                 Vec::new()
             }
         };

@@ -13,7 +13,6 @@ use super::targets::Targets;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
-use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
@@ -26,6 +25,7 @@ use ropewalk_time::{Duration, Time};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 mod by_tls;
+mod status;
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -129,21 +129,6 @@ impl Uplink {
     /// What the engine knows of it.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
-    }
-
-    /// What it says of itself.
-    pub(crate) fn report(&self, now: Time) -> report::Uplink {
-        let hindered = || self.hindered.obstacle(now).filter(|_| !self.is_up);
-        report::Uplink {
-            name: self.name.to_string(),
-            class: self.class().name().into(),
-            cap: self.settings.allowance().map(|cap| cap.bytes),
-            left: self.settings.allowance().and(self.left),
-            reset_day: self.settings.reset_day,
-            weight: self.settings.weight,
-            paths: self.attempts.iter().map(|a| a.path).collect(),
-            obstacle: self.obstacle().or_else(hindered),
-        }
     }
 
     /// It carries data.

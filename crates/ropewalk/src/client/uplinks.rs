@@ -546,7 +546,7 @@ mod tests {
         up.complain();
         assert!(up.obstacle().is_none() && !up.complained, "its address is not known yet");
         up.on_resolved(&six, &["[2001:db8::1]:443".parse().unwrap()], Time::ZERO);
-        let words = up.report(Time::ZERO).obstacle.unwrap();
+        let words = up.report(|_| None, Time::ZERO).obstacle.unwrap();
         assert!(words.contains("interface wan1 has no route to 2001:db8::1"), "{words}");
         up.complain();
         assert!(up.complained);

@@ -446,7 +446,7 @@ impl Role for Client {
         } else if !self.options.routes_fixed
             && let Err(error) = self.network.set_routes(&new.up.route)
         {
-            tracing::error!("{error}");
+            tracing::error!("{error:#}");
         }
         // A default route may be new.
         self.follow_links();

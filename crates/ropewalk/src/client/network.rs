@@ -64,7 +64,7 @@ impl Network {
         let own = addresses.iter().map(IpNet::addr).collect();
         if let Err(error) = change(&self.journal, |journal| guard(journal, &self.device.1, own)) {
             tracing::warn!(
-                "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
+                "{error:#}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
         }
         match self.configure(&addresses) {
@@ -152,7 +152,7 @@ impl Network {
             others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip).collect();
         let kept = change(&self.journal, |journal| self.routes.keep_replies(journal, &addresses));
         if let Err(error) = kept {
-            tracing::warn!("{error}");
+            tracing::warn!("{error:#}");
         }
     }
 
@@ -166,7 +166,7 @@ impl Network {
         if let Err(error) = change(&self.journal, |journal| reverse_path(journal, interface)) {
             tracing::warn!(
                 interface,
-                "{error}: answers on this path may be dropped by the kernel's reverse path filter"
+                "{error:#}: answers on this path may be dropped by the kernel's reverse path filter"
             );
         }
     }

@@ -367,7 +367,7 @@ impl Uplink {
             Ok(socket) => socket,
             Err(error) => {
                 // The interface may have gone this moment; the news of that is on its uplink.
-                tracing::warn!("{error}");
+                tracing::warn!("{:#}", anyhow::Error::new(error));
                 return Ok(false);
             }
         };

@@ -55,11 +55,12 @@ pub(crate) struct Resolver {
 impl Resolver {
     /// Starts it. Answers arrive in the loop as [`Request::Resolved`]. With `by_interface` the name
     /// servers of a path's interface are asked first: those of the machine are behind the bond,
-    /// which may not be there.
-    pub(crate) fn start(outbox: Outbox, by_interface: bool) -> anyhow::Result<Resolver> {
+    /// which may not be there. With `past_bond` those of the machine are asked past it where the
+    /// system's resolver has no answer.
+    pub(crate) fn start(outbox: Outbox, by_interface: bool, past_bond: bool) -> anyhow::Result<Resolver> {
         let (questions, inbox) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("resolver".into());
-        let works = move || work(&inbox, &outbox);
+        let works = move || work(&inbox, &outbox, past_bond);
         thread.spawn(works).context("a thread cannot be started")?;
         Ok(Resolver { questions, by_interface })
     }
@@ -83,7 +84,7 @@ impl Resolver {
     }
 }
 
-fn work(questions: &Receiver<Question>, outbox: &Outbox) {
+fn work(questions: &Receiver<Question>, outbox: &Outbox, past_bond: bool) {
     let mut waiting = Waiting::default();
     // What is not resolved and was said to be so: it is asked again every few seconds.
     let mut said: BTreeSet<(String, Option<String>)> = BTreeSet::new();
@@ -97,7 +98,7 @@ fn work(questions: &Receiver<Question>, outbox: &Outbox) {
             }
         };
         let Host::Name(name) = &endpoint.host else { continue };
-        let found = look_up(name.as_str(), endpoint.port, by.as_deref());
+        let found = look_up((name.as_str(), endpoint.port), by.as_deref(), past_bond);
         let this = (name.as_str().to_owned(), by);
         let addresses = match found {
             Ok(found) => {
@@ -115,10 +116,19 @@ fn work(questions: &Receiver<Question>, outbox: &Outbox) {
     }
 }
 
-fn look_up(name: &str, port: u16, by: Option<&str>) -> io::Result<Vec<SocketAddr>> {
-    let found = by.map_or(Vec::new(), |interface| dns::ask(interface, name));
+fn look_up((name, port): (&str, u16), by: Option<&str>, past_bond: bool) -> io::Result<Vec<SocketAddr>> {
+    let mut found = by.map_or(Vec::new(), |interface| dns::ask(interface, name));
     if found.is_empty() {
-        return Ok((name, port).to_socket_addrs()?.collect());
+        let error = match (name, port).to_socket_addrs() {
+            Ok(addresses) => return Ok(addresses.collect()),
+            Err(error) => error,
+        };
+        if past_bond {
+            found = dns::ask_past_bond(name);
+        }
+        if found.is_empty() {
+            return Err(error);
+        }
     }
     Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }

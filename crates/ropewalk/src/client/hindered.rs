@@ -270,10 +270,7 @@ impl Hindered {
             return None;
         }
         Some(self.targets.known_as_words().map_or_else(
-            || {
-                let names: Vec<String> = self.targets.names().map(Endpoint::to_string).collect();
-                format!("no address is known of {}, where the gateway has TLS", names.join(" or "))
-            },
+            || format!("no address is known of {}, where the gateway has TLS", self.targets.names_as_words()),
             |known| format!("{interface} has no route to {known}, where the gateway has TLS"),
         ))
     }

@@ -13,7 +13,6 @@ use super::targets::Targets;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
-use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
@@ -26,6 +25,7 @@ use ropewalk_time::{Duration, Time};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 mod by_tls;
+mod status;
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -129,21 +129,6 @@ impl Uplink {
     /// What the engine knows of it.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
-    }
-
-    /// What it says of itself.
-    pub(crate) fn report(&self, now: Time) -> report::Uplink {
-        let hindered = || self.hindered.obstacle(now).filter(|_| !self.is_up);
-        report::Uplink {
-            name: self.name.to_string(),
-            class: self.class().name().into(),
-            cap: self.settings.allowance().map(|cap| cap.bytes),
-            left: self.settings.allowance().and(self.left),
-            reset_day: self.settings.reset_day,
-            weight: self.settings.weight,
-            paths: self.attempts.iter().map(|a| a.path).collect(),
-            obstacle: self.obstacle().or_else(hindered),
-        }
     }
 
     /// It carries data.
@@ -382,7 +367,7 @@ impl Uplink {
             Ok(socket) => socket,
             Err(error) => {
                 // The interface may have gone this moment; the news of that is on its uplink.
-                tracing::warn!("{error}");
+                tracing::warn!("{:#}", anyhow::Error::new(error));
                 return Ok(false);
             }
         };
@@ -561,7 +546,7 @@ mod tests {
         up.complain();
         assert!(up.obstacle().is_none() && !up.complained, "its address is not known yet");
         up.on_resolved(&six, &["[2001:db8::1]:443".parse().unwrap()], Time::ZERO);
-        let words = up.report(Time::ZERO).obstacle.unwrap();
+        let words = up.report(|_| None, Time::ZERO).obstacle.unwrap();
         assert!(words.contains("interface wan1 has no route to 2001:db8::1"), "{words}");
         up.complain();
         assert!(up.complained);

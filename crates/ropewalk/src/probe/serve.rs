@@ -129,11 +129,38 @@ fn serve(
             }
             Request::Load { streams, seconds, window } => {
                 channel.send(&Reply::Ready)?;
-                let streams = stream::accept(listener, peer, token, streams, PATIENCE)?;
-                let ends = stream::run(streams, Sender::Server, window, seconds)?;
-                channel.send(&Reply::Load { ends })?;
+                let streams = stream::accept(listener, peer, token, streams, PATIENCE);
+                match streams.and_then(|all| stream::run(all, Sender::Server, window, seconds)) {
+                    Ok(ends) => channel.send(&Reply::Load { ends })?,
+                    Err(error) => {
+                        channel.send(&Reply::Refused { why: format!("{error:#}") })?;
+                        return Err(error);
+                    }
+                }
             }
         }
     }
     anyhow::bail!("the session took longer than {} s and was ended", SESSION.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{Shutdown, shutdown};
+
+    #[test]
+    fn a_client_hears_why_nothing_is_measured() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let mut client = Channel::new(TcpStream::connect(at).unwrap()).unwrap();
+        let mut server = Channel::new(listener.accept().unwrap().0).unwrap();
+        // Nothing can be accepted any more (EINVAL).
+        shutdown(&listener, Shutdown::Both).unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send(&Request::Load { streams: 1, seconds: 1.0, window: None }).unwrap();
+        let served = serve(&mut server, (&listener, &socket), at.ip(), &[7; 16], &Seen::default());
+        let why = format!("{:#}", served.unwrap_err());
+        assert_eq!(client.receive::<Reply>().unwrap(), Reply::Ready);
+        assert_eq!(client.receive::<Reply>().unwrap(), Reply::Refused { why });
+    }
 }

@@ -8,7 +8,7 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::document::fits;
 use ropewalk_scenario::file::Figure;
 use ropewalk_scenario::paper::formula::label_number;
-use ropewalk_scenario::report::{Metric, Report};
+use ropewalk_scenario::report::{Aggregate, Metric, Report};
 use ropewalk_scenario::sweep::Plan;
 use std::path::Path;
 
@@ -189,9 +189,21 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
 
 fn write(directory: &Path, figure: &Figure, scenario: &Scenario, chart: Chart<'_>) -> Result<()> {
     let title = figure.title.as_deref().unwrap_or(&scenario.title);
-    let column = |text: &String| text.parse::<Metric>().map(|m| m.column).ok();
-    let y = figure.y.iter().filter_map(column).next().unwrap_or_default();
-    write_chart(directory, &figure.name, &Chart { title, y, ..chart })
+    write_chart(directory, &figure.name, &Chart { title, y: upwards(figure), ..chart })
+}
+
+/// What goes up: the columns, whose names say their units, each once.
+fn upwards(figure: &Figure) -> String {
+    let mut columns: Vec<String> = Vec::new();
+    for metric in figure.y.iter().filter_map(|text| text.parse::<Metric>().ok()) {
+        // An index of fairness has no unit. Over time it is the single rows that are drawn.
+        let is_index = metric.aggregate == Some(Aggregate::Jain) && figure.x != "time";
+        let column = if is_index { "jain".to_owned() } else { metric.column };
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns.join(", ")
 }
 
 /// Draws a chart into `NAME.svg`.
@@ -308,5 +320,20 @@ mod tests {
         assert_eq!(placed(&["500us", "20ms"]), None);
         assert_eq!(placed(&["11a-54", "11n-MCS7", "11ac-80MHz-MCS9"]), None);
         assert_eq!(placed(&["off", "on"]), None);
+    }
+
+    #[test]
+    fn an_axis_names_every_column_that_goes_up() {
+        let figure = |x: &str, y: &[&str]| Figure {
+            name: "f".into(),
+            title: None,
+            x: x.into(),
+            y: y.iter().map(|text| (*text).to_owned()).collect(),
+            by: None,
+        };
+        let both = ["flow.load.goodput_mbps", "flow.ping.rtt_ms", "sum(flow.*.goodput_mbps)"];
+        assert_eq!(upwards(&figure("hops", &both)), "goodput_mbps, rtt_ms");
+        assert_eq!(upwards(&figure("hops", &["jain(flow.*.goodput_mbps)"])), "jain");
+        assert_eq!(upwards(&figure("time", &["jain(flow.*.goodput_mbps)"])), "goodput_mbps");
     }
 }

@@ -48,12 +48,16 @@ impl Store {
         output::write_json(&self.path(index), report)
     }
 
-    /// The finished runs of a plan, in its order.
+    /// The finished runs of a plan, in its order. What the plan calls them counts, not what they
+    /// were called when they were made: another name makes no run anew.
     pub(crate) fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
         let mut out = Vec::new();
         for point in &plan.points {
-            let hash = plan.scenario(point)?.hash();
-            out.extend(self.finished(point.index, &hash, point.seed).map(|report| (point, report)));
+            let scenario = plan.scenario(point)?;
+            let Some(mut report) = self.finished(point.index, &scenario.hash(), point.seed) else { continue };
+            report.provenance.point = point.labels.clone();
+            report.provenance.title = scenario.title;
+            out.push((point, report));
         }
         Ok(out)
     }
@@ -88,6 +92,8 @@ fn lock(runs: &Path, directory: &Path) -> Result<Option<File>> {
 mod tests {
     use super::*;
     use crate::exit::kind_of;
+    use ropewalk_scenario::Document;
+    use ropewalk_scenario::report::Provenance;
 
     /// A directory that goes away.
     struct Scratch(PathBuf);
@@ -118,5 +124,44 @@ mod tests {
         );
         drop(first);
         Store::open(&scratch.0).unwrap();
+    }
+    /// A sweep over the rate of a cable, with these names of its axis and values.
+    fn document(axis: &str, values: &str) -> Document {
+        let text = format!(
+            "title = \"{axis}\"\nduration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\n\
+             ends = [\"a:x\", \"b:x\"]\n[[sweep.axis]]\nname = \"{axis}\"\nkey = \"link.wan.rate\"\n\
+             values = {values}\n"
+        );
+        Document::parse("s.toml", &text).unwrap()
+    }
+
+    /// What a run of a point leaves, but for its figures.
+    fn report(plan: &Plan, point: &Point) -> Report {
+        let scenario = plan.scenario(point).unwrap();
+        let provenance = Provenance {
+            title: scenario.title.clone(),
+            scenario: scenario.hash(),
+            seed: point.seed,
+            point: point.labels.clone(),
+            version: BUILD.to_owned(),
+            ..Provenance::default()
+        };
+        Report { provenance, ..Report::default() }
+    }
+
+    #[test]
+    fn a_kept_run_is_called_as_the_plan_calls_it() {
+        let (scratch, values) = (Scratch::new("names"), "[\"1Mbit/s\", \"2Mbit/s\"]");
+        let store = Store::open(&scratch.0).unwrap();
+        let before = Plan::of(&document("rate", values)).unwrap();
+        for point in &before.points {
+            store.keep(point.index, &report(&before, point)).unwrap();
+        }
+        let after = Plan::of(&document("speed", values)).unwrap();
+        let found = store.of(&after).unwrap();
+        assert_eq!(found.len(), 2, "another name makes no run anew");
+        let place = &found[1].1.provenance;
+        assert_eq!(place.point, [("speed".to_owned(), "2Mbit/s".to_owned())]);
+        assert_eq!(place.title, "speed");
     }
 }

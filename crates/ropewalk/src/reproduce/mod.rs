@@ -228,7 +228,7 @@ fn collect(paper: &Paper, runs: &Path) -> Result<Results> {
             if !directory.is_dir() {
                 continue;
             }
-            let finished = Store::look(&directory).of(&run.plan)?;
+            let finished = Store::look(&directory).of(&run.document, &run.plan)?;
             let reports = finished.into_iter().map(|(_, report)| report).collect();
             results.0.insert((driver.name, run.name.clone()), reports);
         }

@@ -1,9 +1,11 @@
 //! Where a sweep keeps its finished runs: a file for each, so that an interrupted sweep has lost nothing but what was running.
 
+use super::identity::Identity;
 use super::output;
 use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
 use anyhow::Result;
+use ropewalk_scenario::Document;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::sweep::{Plan, Point};
 use rustix::fs::{FlockOperation, flock};
@@ -50,11 +52,14 @@ impl Store {
 
     /// The finished runs of a plan, in its order. What the plan calls them counts, not what they
     /// were called when they were made: another name makes no run anew.
-    pub(crate) fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
-        let mut out = Vec::new();
+    pub(crate) fn of<'a>(&self, document: &Document, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
+        let (mut out, mut identity) = (Vec::new(), Identity::new(document));
         for point in &plan.points {
             let scenario = plan.scenario(point)?;
-            let Some(mut report) = self.finished(point.index, &scenario.hash(), point.seed) else { continue };
+            let found = self.finished(point.index, &identity.of(&scenario), point.seed);
+            let Some(mut report) = found else { continue };
+            // Kept under its identity; a report names the scenario.
+            report.provenance.scenario = scenario.hash();
             report.provenance.point = point.labels.clone();
             report.provenance.title = scenario.title;
             out.push((point, report));
@@ -62,12 +67,12 @@ impl Store {
         Ok(out)
     }
 
-    /// A finished run, if it is one of this scenario, seed and build; what was run of another is
+    /// A finished run, if it is one of this identity, seed and build; what was run of another is
     /// run again.
-    pub(crate) fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
+    pub(crate) fn finished(&self, index: usize, identity: &str, seed: u64) -> Option<Report> {
         let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
         let p = &report.provenance;
-        (p.scenario == scenario && p.seed == seed && p.version == BUILD).then_some(report)
+        (p.scenario == identity && p.seed == seed && p.version == BUILD).then_some(report)
     }
 }
 
@@ -92,7 +97,6 @@ fn lock(runs: &Path, directory: &Path) -> Result<Option<File>> {
 mod tests {
     use super::*;
     use crate::exit::kind_of;
-    use ropewalk_scenario::Document;
     use ropewalk_scenario::report::Provenance;
 
     /// A directory that goes away.
@@ -157,8 +161,9 @@ mod tests {
         for point in &before.points {
             store.keep(point.index, &report(&before, point)).unwrap();
         }
-        let after = Plan::of(&document("speed", values)).unwrap();
-        let found = store.of(&after).unwrap();
+        let renamed = document("speed", values);
+        let after = Plan::of(&renamed).unwrap();
+        let found = store.of(&renamed, &after).unwrap();
         assert_eq!(found.len(), 2, "another name makes no run anew");
         let place = &found[1].1.provenance;
         assert_eq!(place.point, [("speed".to_owned(), "2Mbit/s".to_owned())]);

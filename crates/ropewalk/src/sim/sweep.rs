@@ -127,6 +127,14 @@ fn conclude(
         );
         return Err(failure(Code::Interrupted, sentence));
     }
+    if done < runs {
+        let sentence = format!(
+            "{} of {runs} runs are not in {}: their files are gone, or a trace has changed since they began; --resume makes them",
+            runs - done,
+            directory.display()
+        );
+        return Err(failure(Code::Failure, sentence));
+    }
     println!("{runs} runs: tables and charts are in {}", directory.display());
     for (point, verdict) in &over_seeds {
         println!(

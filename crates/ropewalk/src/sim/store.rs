@@ -6,10 +6,12 @@ use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
 use anyhow::Result;
 use ropewalk_scenario::Document;
-use ropewalk_scenario::report::Report;
+use ropewalk_scenario::report::{Provenance, Report};
 use ropewalk_scenario::sweep::{Plan, Point};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -74,6 +76,47 @@ impl Store {
         let p = &report.provenance;
         (p.scenario == identity && p.seed == seed && p.version == BUILD).then_some(report)
     }
+
+    /// Gives finished runs the numbers that they have in this plan: with more seeds or values most
+    /// have another. `missing` has number, identity and seed of each that is not in its place.
+    pub(crate) fn renumber(&self, plan: &Plan, missing: &[(usize, String, u64)]) -> Result<()> {
+        let wanted: BTreeMap<(&str, u64), usize> =
+            missing.iter().map(|(number, identity, seed)| ((identity.as_str(), *seed), *number)).collect();
+        let lacking: BTreeSet<usize> = missing.iter().map(|(number, ..)| *number).collect();
+        let is_in_place = |path: &Path| {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            stem.parse::<usize>().is_ok_and(|n| n < plan.points.len() && !lacking.contains(&n))
+        };
+        let mut moves: BTreeMap<usize, (PathBuf, PathBuf)> = BTreeMap::new();
+        for path in fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let is_run = path.extension().is_some_and(|end| end == "json") && !is_in_place(&path);
+            let Some(p) = is_run.then(|| provenance(&path)).flatten() else { continue };
+            if let Some(number) = wanted.get(&(p.scenario.as_str(), p.seed)).filter(|_| p.version == BUILD) {
+                let aside = self.runs.join(format!("moved-{}-{}.json", p.scenario, p.seed));
+                moves.insert(*number, (path, aside));
+            }
+        }
+        // All are put aside first, as another may be where one goes. A kill in between loses none:
+        // what is aside is found like the rest.
+        for (from, aside) in moves.values() {
+            output::rename(from, aside)?;
+        }
+        for (number, (_, aside)) in &moves {
+            output::rename(aside, &self.path(*number))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a kept run comes from; none if the file is not whole.
+fn provenance(path: &Path) -> Option<Provenance> {
+    /// The rest of a report is skipped.
+    #[derive(Deserialize)]
+    struct Kept {
+        provenance: Provenance,
+    }
+    let kept: Kept = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    Some(kept.provenance)
 }
 
 /// Locks the runs' directory (flock(2)); a lock leaves nothing behind and ends with its process.
@@ -97,7 +140,10 @@ fn lock(runs: &Path, directory: &Path) -> Result<Option<File>> {
 mod tests {
     use super::*;
     use crate::exit::kind_of;
-    use ropewalk_scenario::report::Provenance;
+    use crate::sim::driver::Simulator;
+    use crate::sim::workers::WorkerPool;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     /// A directory that goes away.
     struct Scratch(PathBuf);
@@ -127,8 +173,14 @@ mod tests {
             "who reads is not kept out, and there is no file of a lock"
         );
         drop(first);
-        Store::open(&scratch.0).unwrap();
+        // A child that another test starts has all files, and the lock, until it is its program.
+        let opens = || Store::open(&scratch.0).is_ok();
+        assert!((0..1000).any(|_| opens() || {
+            std::thread::sleep(Duration::from_millis(1));
+            false
+        }));
     }
+
     /// A sweep over the rate of a cable, with these names of its axis and values.
     fn document(axis: &str, values: &str) -> Document {
         let text = format!(
@@ -168,5 +220,30 @@ mod tests {
         let place = &found[1].1.provenance;
         assert_eq!(place.point, [("speed".to_owned(), "2Mbit/s".to_owned())]);
         assert_eq!(place.title, "speed");
+    }
+
+    #[test]
+    fn what_is_finished_counts_where_more_values_and_seeds_give_it_another_number() {
+        let scratch = Scratch::new("more");
+        let store = Store::open(&scratch.0).unwrap();
+        let few = Plan::of(&document("rate", "[\"1Mbit/s\", \"2Mbit/s\"]")).unwrap();
+        for point in &few.points {
+            store.keep(point.index, &report(&few, point)).unwrap();
+        }
+        // As a kill between two moves leaves it.
+        fs::rename(store.path(1), scratch.0.join("runs/moved-x-1.json")).unwrap();
+        fs::write(store.path(5), "{ half a").unwrap();
+        let mut more = document("rate", "[\"3Mbit/s\", \"1Mbit/s\", \"2Mbit/s\"]");
+        more.set_text("sweep.seeds=2").unwrap();
+        let plan = Plan::of(&more).unwrap();
+        let asked = AtomicBool::new(false);
+        let missing = || {
+            WorkerPool::new((&more, &plan), &store, &Simulator, &asked).map(|pool| pool.missing()).unwrap()
+        };
+        assert_eq!((plan.points.len(), missing()), (6, 4));
+        let found = store.of(&more, &plan).unwrap();
+        let numbers: Vec<usize> = found.iter().map(|(point, _)| point.index).collect();
+        assert_eq!(numbers, [2, 4], "1 and 2 Mbit/s with the first seed");
+        assert_eq!(missing(), 4, "and they stay there");
     }
 }

@@ -49,10 +49,16 @@ impl<'a> WorkerPool<'a> {
     ) -> Result<WorkerPool<'a>> {
         let (mut missing, mut identity) = (Vec::new(), Identity::new(document));
         for point in &plan.points {
-            if store.finished(point.index, &identity.of(&plan.scenario(point)?), point.seed).is_none() {
-                missing.push(point);
+            let identity = identity.of(&plan.scenario(point)?);
+            if store.finished(point.index, &identity, point.seed).is_none() {
+                missing.push((point.index, identity, point.seed));
             }
         }
+        if !missing.is_empty() {
+            store.renumber(plan, &missing)?;
+            missing.retain(|(index, identity, seed)| store.finished(*index, identity, *seed).is_none());
+        }
+        let missing: Vec<&Point> = missing.iter().map(|(index, ..)| &plan.points[*index]).collect();
         let (next, failure, unusable) = (AtomicUsize::new(0), Mutex::new(None), Mutex::default());
         Ok(WorkerPool { document, plan, store, driver, interrupted, missing, next, failure, unusable })
     }

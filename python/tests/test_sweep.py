@@ -120,6 +120,16 @@ class Sweeps(Case):
         self.assertNotEqual(before, named())
         with self.assertRaisesRegex(RuntimeError, "other files than the driver"):
             pickle.loads(pickle.dumps(chunk)).work()
+        # One that is not below the scenario's directory counts, too.
+        text = text.replace('"rates.trace"', '"../rates.trace"')
+        (self.directory / "below").mkdir()
+
+        def beside() -> str:
+            return ropewalk.Scenario.from_text(text, directory=self.directory / "below").run_name(1, [])
+
+        before = beside()
+        trace.write_text("1\n2\n")
+        self.assertNotEqual(before, beside())
 
     def test_one_sweep_writes_to_a_directory(self):
         out = self.directory / "out"

@@ -40,9 +40,9 @@ struct Drawing {
 }
 
 impl Drawing {
-    /// The labels as numbers, if all are.
+    /// The labels as numbers, if all are, of one unit.
     fn places(&self) -> Option<Vec<f64>> {
-        self.labels.iter().map(|l| label_number(l)).collect()
+        figure::places(&self.labels)
     }
 
     fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, stroke: Stroke) {

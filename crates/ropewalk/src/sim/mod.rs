@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod driver;
 pub(crate) mod figure;
 pub(crate) mod format;
+pub(crate) mod identity;
 pub(crate) mod interrupt;
 pub(crate) mod once;
 pub(crate) mod output;

@@ -39,6 +39,12 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
+/// Gives a file another name.
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to)
+        .map_err(|e| failure(Code::Unwritable, format!("{} cannot be renamed: {e}", from.display())))
+}
+
 /// Writes a value as JSON.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)?;

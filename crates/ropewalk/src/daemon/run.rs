@@ -57,6 +57,10 @@ pub(crate) trait Role {
     fn on_reload(&mut self, running: &mut Running, now: Time);
     /// When [`Role::on_timer`] is due.
     fn due(&self) -> Time;
+    /// The start is done, and systemd was told so.
+    fn is_ready(&self) -> bool {
+        true
+    }
     /// The loop ends; the sessions are still there.
     fn on_stop(&mut self, _running: &mut Running, _now: Time) {}
 }
@@ -305,9 +309,15 @@ fn on_signals(running: &mut Running, role: &mut impl Role) -> Flow {
         return Flow::Stop;
     }
     if reload {
-        service::reloading();
+        // The end of a reload is told as the end of a start is.
+        let is_ready = role.is_ready();
+        if is_ready {
+            service::reloading();
+        }
         role.on_reload(running, clock::now());
-        service::ready();
+        if is_ready {
+            service::ready();
+        }
     }
     Flow::Continue
 }

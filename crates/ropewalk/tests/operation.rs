@@ -224,6 +224,30 @@ fn a_reload_and_metrics() {
     assert!(text.contains("ropewalk_path_usable{peer=\"gateway\",id=\"0\",path=\"wan1\"} 1"), "{text}");
 }
 
+#[test]
+fn each_time_that_the_device_is_set_down_is_said() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("down"));
+    let _gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    let client = up(&lab, &states, &token, &[]);
+    let arrives = || {
+        let ping = Ping::new("10.77.0.2".parse().unwrap()).count(1);
+        ping.run(&lab.gateway).is_ok_and(|report| report.received == 1)
+    };
+    eventually("the client is reached", arrives);
+    for times in 1..=2 {
+        lab.client.ip(&["link set rw0 down"]).unwrap();
+        eventually("that is said", || {
+            !arrives() && client.stderr().matches("network device is down").count() == times
+        });
+        lab.client.ip(&["link set rw0 up"]).unwrap();
+        eventually("the client is reached again", arrives);
+    }
+}
+
 /// What systemd hears (`sd_notify(3)`).
 #[test]
 fn a_reload_before_the_client_is_connected_does_not_end_its_start() {

@@ -461,6 +461,10 @@ impl Role for Client {
             _ => uplinks,
         }
     }
+
+    fn is_ready(&self) -> bool {
+        self.connected
+    }
 }
 
 /// A word about it, or why not.

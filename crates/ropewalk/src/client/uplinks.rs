@@ -262,6 +262,7 @@ impl Uplink {
         if self.targets.retarget(|a| reached_as(a).filter(|_| self.hindered.allows_udp())) {
             self.next = now;
         }
+        self.hindered.on_reached(self.targets.reached().next().is_some(), now);
     }
 
     /// Why nothing can be tried, if so.
@@ -276,7 +277,8 @@ impl Uplink {
         if let Some(why) = self.hindered.only_in_vain(&format!("interface {name}")) {
             return Some(why);
         }
-        if self.targets.reached().next().is_some() || !self.hindered.allows_udp() {
+        let is_reached = self.targets.reached().next().is_some() || self.hindered.is_reached();
+        if is_reached || !self.hindered.allows_udp() {
             return None;
         }
         let known = self.targets.known_as_words()?;
@@ -301,7 +303,7 @@ impl Uplink {
         let settled = alive.find(|a| Some(a.path) == self.chosen && !a.is_narrow);
         if let Some(is_tls) = settled.map(|a| a.is_tls).filter(|_| !self.searching) {
             self.next = Time::NEVER;
-            return if is_tls { self.probe_udp(running, now) } else { Ok(false) };
+            return if is_tls { self.probe_udp(running, resolver, now) } else { Ok(false) };
         }
         if now >= self.ask_again {
             self.resolve(resolver, now);

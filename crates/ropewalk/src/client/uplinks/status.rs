@@ -45,9 +45,10 @@ impl Uplink {
 mod tests {
     use super::*;
     use crate::cli::PathName;
-    use crate::client::hindered::TlsOptions;
+    use crate::client::hindered::{Hindered, TlsOptions};
     use crate::client::settings::Settings;
     use crate::client::uplinks::Attempt;
+    use crate::config::TlsMode;
     use ropewalk_net::links::{Address, Link};
     use ropewalk_session::Endpoint;
     use ropewalk_time::Duration;
@@ -74,6 +75,20 @@ mod tests {
         up.is_up = false;
         up.targets.on_resolved(&endpoint, &["192.0.2.1:4500".parse().unwrap()]);
         assert_ne!(why(&up).as_deref(), Some(words));
+    }
+
+    #[test]
+    fn an_interface_that_reaches_an_endpoint_by_tls_alone_is_of_use() {
+        let [udp, tls] = ["[2001:db8::1]:4500", "192.0.2.1:443"].map(|e| e.parse::<Endpoint>().unwrap());
+        let mut up = wan1(&udp);
+        up.hindered = Hindered::new(&TlsOptions { mode: TlsMode::Auto, endpoints: vec![tls.clone()] });
+        up.targets.on_resolved(&udp, &["[2001:db8::1]:4500".parse().unwrap()]);
+        up.hindered.on_resolved(&tls, &["192.0.2.1:443".parse().unwrap()]);
+        let words = up.obstacle().unwrap();
+        assert!(words.contains("interface wan1 has no route to 2001:db8::1"), "{words}");
+        // The route is the kernel's to know.
+        up.hindered.retarget(Some, Time::ZERO);
+        assert_eq!(up.obstacle(), None);
     }
 
     #[test]

@@ -81,6 +81,13 @@ class Sweeps(Case):
         self.assertEqual(some(out=out).resumed, 8)
         self.assertEqual({file: file.stat().st_mtime_ns for file in out.rglob("*.parquet")}, before)
 
+    def test_tables_are_found_from_another_current_directory(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        swept = some(out="out")
+        os.chdir(os.sep)
+        self.assert_same(swept, some())
+
     def test_what_is_damaged_or_of_another_sweep_is_said_and_left_alone(self):
         out = self.directory / "out"
         some(out=out, chunk=8)

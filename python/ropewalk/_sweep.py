@@ -84,7 +84,7 @@ def sweep(
         foreign = there.difference(names)
         if foreign:
             raise SweepError(
-                f"{out} holds {len(foreign)} runs that are none of this sweep (another scenario, axis or build): "
+                f"{out} holds {len(foreign)} runs that are none of this sweep (another scenario, seed, axis or build): "
                 "choose another directory, or delete it"
             )
         missing = [(run, name) for run, name in zip(runs, names) if name not in there]

@@ -93,6 +93,9 @@ class Sweeps(Case):
         some(out=out, chunk=8)
         with self.assertRaisesRegex(ropewalk.SweepError, "holds 8 runs that are none of this sweep"):
             ropewalk.sweep(delays("11ms"), out=out, progress=False)
+        fewer = r"holds 4 runs that are none of this sweep \(another scenario, seed, axis or build\)"
+        with self.assertRaisesRegex(ropewalk.SweepError, fewer):
+            ropewalk.sweep(delays("10ms", "40ms"), seeds=2, out=out, progress=False)
         (file,) = out.glob("runs/*.parquet")
         file.write_bytes(file.read_bytes()[:-20] + bytes(20))
         with self.assertRaisesRegex(ropewalk.SweepError, "no whole Parquet file.*delete it"):

@@ -4,6 +4,8 @@ import os
 import pickle
 import subprocess
 import sys
+import types
+import unittest.mock
 
 import polars
 
@@ -167,6 +169,18 @@ class Sweeps(Case):
             ropewalk.sweep([scenario(), scenario()], progress=False)
         with self.assertRaisesRegex(ValueError, 'there is no "cloud" to sweep on'):
             some(on="cloud")
+
+    def test_jobs_are_refused_where_they_would_change_nothing(self):
+        ray = types.SimpleNamespace(is_initialized=lambda: True)
+        dask = types.SimpleNamespace(get_client=lambda: None)
+        with unittest.mock.patch.dict(sys.modules, ray=ray, distributed=dask):
+            for on, where in [("ray", "a Ray cluster"), ("dask", "a Dask cluster"), (object(), "a pool of yours")]:
+                with self.assertRaisesRegex(ValueError, f"jobs=2 changes nothing on {where}.*; leave jobs out"):
+                    some(on=on, jobs=2)
+            ray.is_initialized = lambda: False
+            with unittest.mock.patch.dict(os.environ, RAY_ADDRESS="10.0.0.1:6379"):
+                with self.assertRaisesRegex(ValueError, "jobs=2 changes nothing on a Ray cluster"):
+                    some(on="ray", jobs=2)
 
     def test_dask_gives_the_same_rows(self):
         try:

@@ -388,6 +388,26 @@ fn ctrl_c_keeps_what_is_finished() {
     assert!(made.contains_key("rates.svg") && made.contains_key("sweep.json"));
 }
 
+#[test]
+fn ctrl_c_leaves_no_capture_of_an_unfinished_run() {
+    let scratch = Scratch::new("interrupt-pcap");
+    let file = scratch.file("s.toml", &cable(""));
+    let directory = scratch.path("out");
+    let child = command(&["run", &file, "--out", &directory, "--pcap", "a:eth0", "--set", "duration=10000s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let has = |name: &str| fs::metadata(Path::new(&directory).join(name)).is_ok_and(|m| m.len() > 0);
+    while !has("a-eth0.pcap") && !has("a-eth0.pcap.part") {
+        std::thread::yield_now();
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    assert!(files(Path::new(&directory)).is_empty(), "{:?}", files(Path::new(&directory)).keys());
+}
+
 /// Every scenario that people are shown holds what it says of itself, at every point of its sweep.
 #[test]
 fn every_example_holds_its_expectations() {

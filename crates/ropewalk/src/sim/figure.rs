@@ -174,7 +174,7 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
             .any(|w| w.table == metric.table && w.column == metric.column && fits(&w.row, &metric.row))
     };
     let line = |(i, column): (usize, &String)| {
-        let x = |row: usize| (row + 1) as f64 * report.series.interval_s;
+        let x = |row: usize| output::end_of(row, report.series.interval_s);
         let dot = |(row, values): (usize, &Vec<Option<f64>>)| {
             values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
         };

@@ -354,6 +354,27 @@ fn a_sweep_goes_on_with_what_is_missing_and_with_what_has_changed() {
     assert_ne!(stamp(0), kept);
 }
 
+#[test]
+fn tables_and_charts_that_a_changed_file_does_not_make_go() {
+    let scratch = Scratch::new("stale");
+    let file = scratch.file("s.toml", &cable(&format!("[measure]\ninterval = \"500ms\"\n{SWEEP}")));
+    let directory = scratch.path("out");
+    assert!(sim(&["sweep", &file, "--out", &directory]).status.success());
+    let names = || {
+        let names = files(Path::new(&directory)).into_keys();
+        names.filter(|name| !name.starts_with("runs/")).collect::<Vec<_>>()
+    };
+    let before =
+        ["flow.csv", "interface.csv", "link.csv", "rates.svg", "series.csv", "sweep.json"].map(str::to_owned);
+    assert_eq!(names(), before);
+    // A table's name, but the user's file: this sweep has no stations.
+    scratch.file("out/station.csv", "mine");
+    scratch.file("s.toml", &cable(&SWEEP.replace("name = \"rates\"", "name = \"speeds\"")));
+    assert!(sim(&["sweep", &file, "--out", &directory, "--resume"]).status.success());
+    let after = ["flow.csv", "interface.csv", "link.csv", "speeds.svg", "station.csv", "sweep.json"];
+    assert_eq!(names(), after);
+}
+
 fn interrupt(child: &Child) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

@@ -92,8 +92,9 @@ pub(crate) fn write_of_time(directory: &Path, scenario: &Scenario, report: &Repo
     Ok(())
 }
 
-/// Draws the charts over axes of a sweep.
-pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
+/// Draws the charts over axes of a sweep; returns the files' names.
+pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<Vec<String>> {
+    let mut written = Vec::new();
     for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
         let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
         let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
@@ -118,8 +119,9 @@ pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) 
             &plan.base,
             Chart { title: "", x: &figure.x, y: String::new(), lines, names },
         )?;
+        written.push(format!("{}.svg", figure.name));
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Where labels are on a scale: their numbers, if all have the same unit. `500us` and `1ms`, or

@@ -52,19 +52,23 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
     write(path, &bytes)
 }
 
-/// Writes a CSV file for each table that has rows, and the time series.
-pub(crate) fn write_tables(directory: &Path, reports: &[Report]) -> Result<()> {
+/// Writes a CSV file for each table that has rows, and the time series; returns the files' names.
+pub(crate) fn write_tables(directory: &Path, reports: &[Report]) -> Result<Vec<String>> {
+    let mut written = Vec::new();
     let mut tables = Tables { reports, wanted: 0, files: Vec::new() };
     if let Some(first) = reports.first() {
         first.visit(&mut tables);
     }
     for (name, text) in tables.files {
-        write(&directory.join(format!("{name}.csv")), &text?)?;
+        let name = format!("{name}.csv");
+        write(&directory.join(&name), &text?)?;
+        written.push(name);
     }
     if reports.iter().any(|r| !r.series.rows.is_empty()) {
         write(&directory.join("series.csv"), &series(reports)?)?;
+        written.push("series.csv".to_owned());
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Makes the tables' files, each of all reports' rows.

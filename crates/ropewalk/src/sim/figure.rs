@@ -92,8 +92,9 @@ pub(crate) fn write_of_time(directory: &Path, scenario: &Scenario, report: &Repo
     Ok(())
 }
 
-/// Draws the charts over axes of a sweep.
-pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
+/// Draws the charts over axes of a sweep; returns the files' names.
+pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<Vec<String>> {
+    let mut written = Vec::new();
     for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
         let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
         let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
@@ -118,8 +119,9 @@ pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) 
             &plan.base,
             Chart { title: "", x: &figure.x, y: String::new(), lines, names },
         )?;
+        written.push(format!("{}.svg", figure.name));
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Where labels are on a scale: their numbers, if all have the same unit. `500us` and `1ms`, or
@@ -174,7 +176,7 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
             .any(|w| w.table == metric.table && w.column == metric.column && fits(&w.row, &metric.row))
     };
     let line = |(i, column): (usize, &String)| {
-        let x = |row: usize| (row + 1) as f64 * report.series.interval_s;
+        let x = |row: usize| output::end_of(row, report.series.interval_s);
         let dot = |(row, values): (usize, &Vec<Option<f64>>)| {
             values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
         };

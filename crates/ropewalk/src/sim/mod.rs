@@ -14,6 +14,7 @@ pub(crate) mod output;
 mod runner;
 mod seeds;
 pub(crate) mod show;
+mod stale;
 pub(crate) mod store;
 mod sweep;
 pub(crate) mod workers;

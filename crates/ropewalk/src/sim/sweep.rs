@@ -7,7 +7,7 @@ use super::driver::{Driver, Simulator};
 use super::format::Format;
 use super::store::Store;
 use super::workers::{self, WorkerPool};
-use super::{Sweep, figure, interrupt, once, output};
+use super::{Sweep, figure, interrupt, once, output, stale};
 use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
 use anyhow::Result;
@@ -75,6 +75,8 @@ struct Summary<'a> {
     finished: usize,
     unexpected: Vec<Unexpected>,
     over_seeds: Vec<OverSeeds>,
+    /// Its tables and charts.
+    files: Vec<String>,
 }
 
 /// What came of the expectations over the seeds of a point.
@@ -132,10 +134,12 @@ fn conclude(
     let over = over_seeds.iter().map(|(point, v)| told(v, point)).collect();
     let title = &plan.base.title;
     let version = BUILD;
-    let summary = Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over };
-    output::write_json(&directory.join("sweep.json"), &summary)?;
-    format.write(directory, &reports, &numbers)?;
-    figure::write_of_sweep(directory, plan, &reports)?;
+    let mut files = format.write(directory, &reports, &numbers)?;
+    files.extend(figure::write_of_sweep(directory, plan, &reports)?);
+    stale::remove(directory, &files)?;
+    let summary =
+        Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over, files };
+    output::write_json(&directory.join(stale::SUMMARY), &summary)?;
     if interrupted && done < runs {
         let sentence = format!(
             "interrupted: {done} of {runs} runs are finished and in {}; --resume runs the rest",

@@ -85,6 +85,8 @@ class Ray:
 
         self._ray = ray
         self._own = not ray.is_initialized()
+        if not self._own or os.environ.get("RAY_ADDRESS"):
+            refuse(jobs, "a Ray cluster that is there already")
         if self._own:
             # How many processors is asked of a cluster of our own only; another has its own.
             own = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": jobs, "include_dashboard": False}
@@ -118,6 +120,8 @@ class Dask:
             self._client, self._own = distributed.get_client(), False
         except ValueError:
             self._client, self._own = distributed.Client(n_workers=jobs, threads_per_worker=1), True
+        if not self._own:
+            refuse(jobs, "a Dask cluster that is there already")
         self.slots = max(1, sum(self._client.ncores().values()))
         self._done = distributed.as_completed()
         self._waiting: dict[Any, Chunk] = {}
@@ -138,10 +142,17 @@ class Dask:
             self._client.close()
 
 
+def refuse(jobs: int | None, where: str) -> None:
+    """Refuses a number of runs at once that would change nothing."""
+    if jobs is not None:
+        raise ValueError(f"jobs={jobs} changes nothing on {where}, which has its own number of slots; leave jobs out")
+
+
 def pool(on: str | Pool | None, jobs: int | None) -> Pool:
     """The pool that a name stands for."""
     known = {None: Threads, "threads": Threads, "ray": Ray, "dask": Dask}
     if on is not None and not isinstance(on, str):
+        refuse(jobs, "a pool of yours")
         return on
     if on not in known:
         raise ValueError(f'there is no "{on}" to sweep on; known are "threads", "ray", "dask", or an object of yours')

@@ -48,7 +48,8 @@ class Directory:
     """Keeps chunks in a directory, in which one sweep writes at a time."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        # At once: tables are read later, and the current directory may be another by then.
+        path = self.path = path.absolute()
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)
             (path / SIZES).mkdir(exist_ok=True)

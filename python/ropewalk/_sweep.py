@@ -67,7 +67,8 @@ def sweep(
     seeds: how many, from each scenario's own on; or which. As the scenario's ``[sweep]`` says if left out.
     on: ``None`` (threads of this process), ``"ray"``, ``"dask"``, or an object of yours (``ropewalk.Pool``).
     out: a directory for Parquet files, written as runs finish. What is there and whole is not run again, whoever was killed.
-    jobs: how many runs at once on this machine; one for each core if left out.
+    jobs: how many runs at once on this machine; one for each core if left out. Refused on a cluster that is there already, and
+        on a pool of yours: these have a number of their own.
     chunk: runs that are worked on, written and lost together.
     progress: a bar; or a function that is told how many runs are done, and of how many.
 
@@ -84,7 +85,7 @@ def sweep(
         foreign = there.difference(names)
         if foreign:
             raise SweepError(
-                f"{out} holds {len(foreign)} runs that are none of this sweep (another scenario, axis or build): "
+                f"{out} holds {len(foreign)} runs that are none of this sweep (another scenario, seed, axis or build): "
                 "choose another directory, or delete it"
             )
         missing = [(run, name) for run, name in zip(runs, names) if name not in there]

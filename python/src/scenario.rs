@@ -58,7 +58,13 @@ impl Inner {
             document.set(key, &tree::parse_value(value, &origin))?;
         }
         let checked = document.scenario_at(&source.labels)?;
-        let hash = digest_of(&checked, &document.files_below(&source.directory));
+        let mut files = document.files_below(&source.directory);
+        // A trace may be elsewhere, too.
+        let named = checked.link.iter().flat_map(|link| [&link.trace, &link.forward.trace, &link.back.trace]);
+        for name in named.flatten() {
+            files.entry(name.clone()).or_insert_with(|| source.directory.join(name));
+        }
+        let hash = digest_of(&checked, &files);
         Ok(Inner { source, document, checked, hash })
     }
 
@@ -111,7 +117,8 @@ fn digest_of(checked: &Checked, files: &BTreeMap<String, PathBuf>) -> String {
     let mut digest = Sha256::new();
     digest.update(checked.hash());
     for (name, path) in files {
-        let bytes = std::fs::read(path).unwrap_or_default();
+        // What is no file is refused by the run.
+        let bytes = if path.is_file() { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
         for part in [name.as_bytes(), &bytes] {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);

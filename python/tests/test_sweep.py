@@ -4,6 +4,8 @@ import os
 import pickle
 import subprocess
 import sys
+import types
+import unittest.mock
 
 import polars
 
@@ -81,11 +83,21 @@ class Sweeps(Case):
         self.assertEqual(some(out=out).resumed, 8)
         self.assertEqual({file: file.stat().st_mtime_ns for file in out.rglob("*.parquet")}, before)
 
+    def test_tables_are_found_from_another_current_directory(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        swept = some(out="out")
+        os.chdir(os.sep)
+        self.assert_same(swept, some())
+
     def test_what_is_damaged_or_of_another_sweep_is_said_and_left_alone(self):
         out = self.directory / "out"
         some(out=out, chunk=8)
         with self.assertRaisesRegex(ropewalk.SweepError, "holds 8 runs that are none of this sweep"):
             ropewalk.sweep(delays("11ms"), out=out, progress=False)
+        fewer = r"holds 4 runs that are none of this sweep \(another scenario, seed, axis or build\)"
+        with self.assertRaisesRegex(ropewalk.SweepError, fewer):
+            ropewalk.sweep(delays("10ms", "40ms"), seeds=2, out=out, progress=False)
         (file,) = out.glob("runs/*.parquet")
         file.write_bytes(file.read_bytes()[:-20] + bytes(20))
         with self.assertRaisesRegex(ropewalk.SweepError, "no whole Parquet file.*delete it"):
@@ -120,6 +132,16 @@ class Sweeps(Case):
         self.assertNotEqual(before, named())
         with self.assertRaisesRegex(RuntimeError, "other files than the driver"):
             pickle.loads(pickle.dumps(chunk)).work()
+        # One that is not below the scenario's directory counts, too.
+        text = text.replace('"rates.trace"', '"../rates.trace"')
+        (self.directory / "below").mkdir()
+
+        def beside() -> str:
+            return ropewalk.Scenario.from_text(text, directory=self.directory / "below").run_name(1, [])
+
+        before = beside()
+        trace.write_text("1\n2\n")
+        self.assertNotEqual(before, beside())
 
     def test_one_sweep_writes_to_a_directory(self):
         out = self.directory / "out"
@@ -147,6 +169,18 @@ class Sweeps(Case):
             ropewalk.sweep([scenario(), scenario()], progress=False)
         with self.assertRaisesRegex(ValueError, 'there is no "cloud" to sweep on'):
             some(on="cloud")
+
+    def test_jobs_are_refused_where_they_would_change_nothing(self):
+        ray = types.SimpleNamespace(is_initialized=lambda: True)
+        dask = types.SimpleNamespace(get_client=lambda: None)
+        with unittest.mock.patch.dict(sys.modules, ray=ray, distributed=dask):
+            for on, where in [("ray", "a Ray cluster"), ("dask", "a Dask cluster"), (object(), "a pool of yours")]:
+                with self.assertRaisesRegex(ValueError, f"jobs=2 changes nothing on {where}.*; leave jobs out"):
+                    some(on=on, jobs=2)
+            ray.is_initialized = lambda: False
+            with unittest.mock.patch.dict(os.environ, RAY_ADDRESS="10.0.0.1:6379"):
+                with self.assertRaisesRegex(ValueError, "jobs=2 changes nothing on a Ray cluster"):
+                    some(on="ray", jobs=2)
 
     def test_dask_gives_the_same_rows(self):
         try:

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// How long a program may take: longer than D-Bus waits for a service (25 s), and not for ever.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]

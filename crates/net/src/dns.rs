@@ -79,39 +79,66 @@ pub fn ask(interface: &str, name: &str) -> Vec<IpAddr> {
 /// The IPv6 addresses that the name servers of an interface's network say `name` has; `None` if
 /// nobody answered within some seconds.
 pub fn ask_servers(interface: &str, name: &str) -> Option<Vec<Ipv6Addr>> {
-    let by_resolved = if Path::new(STATE).exists() { ask(interface, name) } else { Vec::new() };
-    if !by_resolved.is_empty() {
-        let six = by_resolved.into_iter().filter_map(|ip| match ip {
+    let six = |found: Vec<IpAddr>| -> Vec<Ipv6Addr> {
+        let six = found.into_iter().filter_map(|ip| match ip {
             IpAddr::V6(six) => Some(six),
             IpAddr::V4(_) => None,
         });
-        return Some(six.collect());
+        six.collect()
+    };
+    let by_resolved = if Path::new(STATE).exists() { ask(interface, name) } else { Vec::new() };
+    if !by_resolved.is_empty() {
+        return Some(six(by_resolved));
     }
-    let servers = servers(&std::fs::read_to_string(SERVERS).ok()?, interface);
-    servers.into_iter().find_map(|server| match query(interface, server, name) {
-        Ok(found) => Some(found),
-        Err(error) => {
-            tracing::debug!(interface, %server, name, %error, "a name server did not answer");
-            None
-        }
-    })
+    let servers = servers(&std::fs::read_to_string(SERVERS).ok()?, Some(interface));
+    servers.into_iter().find_map(|server| query(Some(interface), server, name, DnsQueryType::Aaaa)).map(six)
 }
 
-/// The first name servers of `resolv.conf` that may be asked by `interface`.
-fn servers(text: &str, interface: &str) -> Vec<IpAddr> {
+/// What the name servers of `resolv.conf` say of `name` where they are asked past the bond: the
+/// system's resolver asks them through it where they are behind the default route. Nothing if
+/// nobody answers within some seconds.
+pub fn ask_past_bond(name: &str) -> Vec<IpAddr> {
+    let servers = std::fs::read_to_string(SERVERS).map(|text| servers(&text, None)).unwrap_or_default();
+    let of = |server| {
+        let found = [DnsQueryType::Aaaa, DnsQueryType::A].map(|kind| query(None, server, name, kind));
+        found.into_iter().flatten().flatten().collect::<Vec<IpAddr>>()
+    };
+    // Whoever serves names on this machine was asked by the system's resolver.
+    let elsewhere = servers.into_iter().filter(|server| !server.is_loopback());
+    elsewhere.map(of).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The first name servers of `resolv.conf` that may be asked, by an interface or by any.
+fn servers(text: &str, interface: Option<&str>) -> Vec<IpAddr> {
     let lines = text.lines().filter_map(|l| l.trim().strip_prefix("nameserver")?.split_whitespace().next());
     // An address of the link alone may name its interface; the socket is that interface's.
     let own = lines.filter_map(|word| match word.split_once('%') {
-        Some((address, zone)) => address.parse().ok().filter(|_| zone == interface),
+        Some((address, zone)) => address.parse().ok().filter(|_| Some(zone) == interface),
         None => word.parse().ok(),
     });
     own.take(MOST_SERVERS).collect()
 }
 
-/// Asks one name server; one on this machine is asked by no interface.
-fn query(interface: &str, server: IpAddr, name: &str) -> io::Result<Vec<Ipv6Addr>> {
+/// Asks one name server for addresses of a kind; `None` if it does not answer.
+fn query(interface: Option<&str>, server: IpAddr, name: &str, kind: DnsQueryType) -> Option<Vec<IpAddr>> {
+    match try_query(interface, server, name, kind) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            tracing::debug!(%server, name, %error, "a name server did not answer");
+            None
+        }
+    }
+}
+
+/// The same. A server on this machine is asked by no interface.
+fn try_query(
+    interface: Option<&str>,
+    server: IpAddr,
+    name: &str,
+    kind: DnsQueryType,
+) -> io::Result<Vec<IpAddr>> {
     let any = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let device = (!server.is_loopback()).then_some(interface);
+    let device = interface.filter(|_| !server.is_loopback());
     let at = Options::at(SocketAddr::new(any, 0));
     let options = Options { device, mark: Some(MARK), buffer_bytes: 64 << 10, ..at };
     // A mark needs rights that whoever asks may not have.
@@ -123,7 +150,7 @@ fn query(interface: &str, server: IpAddr, name: &str) -> io::Result<Vec<Ipv6Addr
     let id = RandomState::new().build_hasher().finish() as u16;
     let (question, mut buffer) = (encoded(name), [0; BUFFER]);
     for _ in 0..TRIES {
-        rustix::net::send(&socket, &encoded_question(id, &question), SendFlags::empty())?;
+        rustix::net::send(&socket, &encoded_question(id, &question, kind), SendFlags::empty())?;
         let until = Instant::now() + PATIENCE;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             poller.wait(&mut events, Some(left))?;
@@ -132,7 +159,7 @@ fn query(interface: &str, server: IpAddr, name: &str) -> io::Result<Vec<Ipv6Addr
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            if let Some(found) = answered(&buffer[..length], id, &question) {
+            if let Some(found) = answered(&buffer[..length], id, (&question, kind)) {
                 return found;
             }
         }
@@ -146,25 +173,25 @@ fn encoded(name: &str) -> Vec<u8> {
     name.split('.').flat_map(label).chain([0]).collect()
 }
 
-fn encoded_question(id: u16, name: &[u8]) -> Vec<u8> {
+fn encoded_question(id: u16, name: &[u8], kind: DnsQueryType) -> Vec<u8> {
     let query = DnsRepr {
         transaction_id: id,
         opcode: DnsOpcode::Query,
         flags: DnsFlags::RECURSION_DESIRED,
-        question: DnsQuestion { name, type_: DnsQueryType::Aaaa },
+        question: DnsQuestion { name, type_: kind },
     };
     let mut bytes = vec![0; query.buffer_len()];
     query.emit(&mut DnsPacket::new_unchecked(&mut bytes[..]));
     bytes
 }
 
-/// The IPv6 addresses in an answer; `None` if it is not the answer to this question.
-fn answered(bytes: &[u8], id: u16, name: &[u8]) -> Option<io::Result<Vec<Ipv6Addr>>> {
+/// The addresses of the kind in an answer; `None` if it is not the answer to this question.
+fn answered(bytes: &[u8], id: u16, (name, kind): (&[u8], DnsQueryType)) -> Option<io::Result<Vec<IpAddr>>> {
     let packet = DnsPacket::new_checked(bytes).ok()?;
     let (mut rest, question) = DnsQuestion::parse(packet.payload()).ok()?;
     let is_own = packet.transaction_id() == id
         && packet.flags().contains(DnsFlags::RESPONSE)
-        && question.type_ == DnsQueryType::Aaaa
+        && question.type_ == kind
         && question.name.eq_ignore_ascii_case(name);
     match packet.rcode() {
         _ if !is_own => return None,
@@ -175,10 +202,12 @@ fn answered(bytes: &[u8], id: u16, name: &[u8]) -> Option<io::Result<Vec<Ipv6Add
     for _ in 0..packet.answer_record_count().min(MOST_RECORDS) {
         let Ok((after, record)) = DnsRecord::parse(rest) else { break };
         rest = after;
-        if let DnsRecordData::Other(DnsQueryType::Aaaa, data) = record.data
-            && let Ok(octets) = <[u8; 16]>::try_from(data)
-        {
-            found.push(octets.into());
+        match record.data {
+            DnsRecordData::A(ip) if kind == DnsQueryType::A => found.push(ip.into()),
+            DnsRecordData::Other(DnsQueryType::Aaaa, data) if kind == DnsQueryType::Aaaa => {
+                found.extend(<[u8; 16]>::try_from(data).ok().map(IpAddr::from));
+            }
+            _ => {}
         }
     }
     Some(Ok(found))
@@ -247,16 +276,18 @@ mod tests {
     fn servers_of_a_file_are_those_that_an_interface_may_ask() {
         let text = "# by hand\nsearch lan\nnameserver fe80::1%wan2\nnameserver fe80::2%wan1\nnameserver x\n  nameserver 2001:db8::53\nnameserver 192.0.2.53\n";
         let six = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(servers(text, "wan1"), [six("fe80::2"), six("2001:db8::53")]);
-        assert_eq!(servers("", "wan1"), Vec::<IpAddr>::new());
+        assert_eq!(servers(text, Some("wan1")), [six("fe80::2"), six("2001:db8::53")]);
+        assert_eq!(servers(text, None), [six("2001:db8::53"), six("192.0.2.53")]);
+        assert_eq!(servers("", Some("wan1")), Vec::<IpAddr>::new());
     }
 
     #[test]
     fn an_answer_is_read_and_another_is_none() {
+        let (aaaa, a) = (DnsQueryType::Aaaa, DnsQueryType::A);
         let name = encoded("ipv4only.arpa");
-        let question = encoded_question(7, &name);
+        let question = encoded_question(7, &name, aaaa);
         assert_eq!(question[12..], *b"\x08ipv4only\x04arpa\0\0\x1c\0\x01");
-        assert!(answered(&question, 7, &name).is_none(), "a question");
+        assert!(answered(&question, 7, (&name, aaaa)).is_none(), "a question");
         let mut answer = question.clone();
         (answer[2], answer[7]) = (0x81, 2);
         let record = |kind: u8, data: &[u8]| {
@@ -265,15 +296,22 @@ mod tests {
         let six: Ipv6Addr = "64:ff9b::192.0.0.170".parse().unwrap();
         answer.extend(record(5, b"\x01x\0"));
         answer.extend(record(0x1c, &six.octets()));
-        assert_eq!(answered(&answer, 7, &name).unwrap().unwrap(), [six]);
-        assert!(answered(&answer, 8, &name).is_none(), "another's");
-        assert!(answered(&answer, 7, &encoded("ipv4only.example")).is_none());
+        assert_eq!(answered(&answer, 7, (&name, aaaa)).unwrap().unwrap(), [IpAddr::from(six)]);
+        assert!(answered(&answer, 8, (&name, aaaa)).is_none(), "another's");
+        assert!(answered(&answer, 7, (&name, a)).is_none(), "to another question");
+        assert!(answered(&answer, 7, (&encoded("ipv4only.example"), aaaa)).is_none());
         for length in 0..answer.len() {
-            let found = answered(&answer[..length], 7, &name);
+            let found = answered(&answer[..length], 7, (&name, aaaa));
             assert!(found.is_none_or(|found| found.unwrap().is_empty()), "{length}: cut off");
         }
         answer[3] = 5;
-        assert!(answered(&answer, 7, &name).unwrap().is_err(), "refused");
+        assert!(answered(&answer, 7, (&name, aaaa)).unwrap().is_err(), "refused");
+        let mut answer = encoded_question(7, &name, a);
+        (answer[2], answer[7]) = (0x81, 2);
+        answer.extend(record(5, b"\x01x\0"));
+        answer.extend(record(1, &[192, 0, 0, 170]));
+        let found = answered(&answer, 7, (&name, a)).unwrap().unwrap();
+        assert_eq!(found, [IpAddr::from([192, 0, 0, 170])]);
     }
 
     #[test]

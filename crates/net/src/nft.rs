@@ -2,9 +2,15 @@
 //! administrator sees in `nft list ruleset`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::command::{CommandError, Tool};
+use crate::command::{CommandError, PATIENCE, Tool};
 use crate::setup::SetupError;
+
+/// How long a table may take that a client's data loop waits for. It waits for three at most: one of
+/// its own, and two that another thread puts back, which has the journal meanwhile. systemd ends a
+/// daemon of which it has heard nothing for 20 s (`WatchdogSec`); it is told every 10.
+pub(crate) const LOOP_WAITS: Duration = Duration::from_secs(3);
 
 /// Who wants `nft`, for the sentence that says that it is missing.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +21,18 @@ pub(crate) struct Nft {
 impl Nft {
     /// Replaces a table of the family `inet`, in one step.
     pub(crate) fn replace(self, name: &str, chains: &str) -> Result<(), SetupError> {
+        self.replace_within(PATIENCE, name, chains)
+    }
+
+    /// The same; it fails if it takes longer than `patience`.
+    pub(crate) fn replace_within(
+        self,
+        patience: Duration,
+        name: &str,
+        chains: &str,
+    ) -> Result<(), SetupError> {
         let all = format!("table inet {name}\ndelete table inet {name}\ntable inet {name} {{\n{chains}}}\n");
-        self.run(&["-f", "-"], &all)?;
+        self.tool().run_within(patience, &["-f", "-"], &all)?;
         Ok(())
     }
 
@@ -27,7 +43,11 @@ impl Nft {
     }
 
     pub(crate) fn run(self, arguments: &[&str], input: &str) -> Result<String, CommandError> {
-        Tool { program: "nft", purpose: self.purpose, package: "nftables" }.run(arguments, input)
+        self.tool().run(arguments, input)
+    }
+
+    fn tool(self) -> Tool {
+        Tool { program: "nft", purpose: self.purpose, package: "nftables" }
     }
 }
 

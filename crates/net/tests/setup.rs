@@ -20,10 +20,10 @@ use ipnet::IpNet;
 use ropewalk_net::links::{list, route_via, routes};
 use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
-    Capture, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, Protocol, Quotas,
-    Routes, SetupError, StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale,
-    configure, forwarding, grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through,
-    remove_address, reverse_path,
+    Capture, Change, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, PRIORITY_BASE,
+    Protocol, Quotas, ROUTE_TABLE, Routes, Rule, RuleKind, SetupError, StationAddress, StationNetwork,
+    TableWatch, ask_for_marks, capture, cleanup_stale, configure, forwarding, grant, guard, hold_back,
+    keep_tables, kill_switch, leave_by, let_through, remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};
@@ -428,6 +428,35 @@ fn a_second_bond_is_told_and_does_no_harm() {
     });
     assert_eq!(client.ip("rule"), rules, "the first one's rules stand");
     client.inside(|| first.restore().unwrap());
+}
+
+/// What was in its way may go; then it is asked again.
+#[test]
+fn a_default_route_that_cannot_be_had_leaves_nothing_behind() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let other = world.state.join("other");
+    std::fs::create_dir(&other).unwrap();
+    client.inside(|| {
+        let does = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
+        let rule = Rule { v6: false, priority: PRIORITY_BASE + 2, does };
+        let mut others = Journal::open(&other).unwrap().0;
+        others.make(Change::Rule(rule)).unwrap();
+        let mut journal = Journal::open(&world.state).unwrap().0;
+        let mut routes = Routes::new(tun.index());
+        let mut add = |journal: &mut Journal| routes.add(journal, DEFAULTS[0].parse().unwrap());
+        let error = add(&mut journal).unwrap_err();
+        assert!(matches!(error, SetupError::RuleTaken), "{error}");
+        assert!(journal.changes().is_empty(), "{:?}", journal.changes());
+        others.restore().unwrap();
+        add(&mut journal).unwrap();
+        assert_eq!(device_towards(client, "8.8.8.8"), "rw0");
+        journal.restore().unwrap();
+    });
 }
 
 /// CVE-2019-14899: also when the gateway gives another address, and when somebody flushed the

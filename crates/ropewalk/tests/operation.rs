@@ -5,6 +5,7 @@ mod common;
 use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, scrape, serve, up};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
+use std::os::unix::net::UnixDatagram;
 
 const INSIDE: &str = "10.77.0.1";
 
@@ -221,6 +222,61 @@ fn a_reload_and_metrics() {
     assert!(pings(&lab.client));
     let text = lab.client.run(|| scrape("127.0.0.1:9101")).unwrap().unwrap();
     assert!(text.contains("ropewalk_path_usable{peer=\"gateway\",id=\"0\",path=\"wan1\"} 1"), "{text}");
+}
+
+#[test]
+fn each_time_that_the_device_is_set_down_is_said() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("down"));
+    let _gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    let client = up(&lab, &states, &token, &[]);
+    let arrives = || {
+        let ping = Ping::new("10.77.0.2".parse().unwrap()).count(1);
+        ping.run(&lab.gateway).is_ok_and(|report| report.received == 1)
+    };
+    eventually("the client is reached", arrives);
+    for times in 1..=2 {
+        lab.client.ip(&["link set rw0 down"]).unwrap();
+        eventually("that is said", || {
+            !arrives() && client.stderr().matches("network device is down").count() == times
+        });
+        lab.client.ip(&["link set rw0 up"]).unwrap();
+        eventually("the client is reached again", arrives);
+    }
+}
+
+/// What systemd hears (`sd_notify(3)`).
+#[test]
+fn a_reload_before_the_client_is_connected_does_not_end_its_start() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("ready"));
+    let mut gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    gateway.stop();
+    let at = states.of("notify");
+    let systemd = UnixDatagram::bind(&at).unwrap();
+    systemd.set_read_timeout(Some(SOON)).unwrap();
+    let (told, state) = (format!("NOTIFY_SOCKET={at}"), states.of("client"));
+    let args = [told.as_str(), BINARY, "up", &token, "--state", &state, "--tun", "rw0"];
+    let mut client = lab.client.start("env", args).unwrap();
+    client.wait_for_line("found an interface", SOON).unwrap();
+    client.signal(Signal::HUP).unwrap();
+    client.wait_for_line("there is no configuration file to read again", SOON).unwrap();
+    let _gateway = serve(&lab, &states, &[]);
+    client.wait_for_line("connected", SOON).unwrap();
+    let mut heard = String::new();
+    while !heard.contains("READY=1") {
+        let mut buffer = [0; 1024];
+        let length = systemd.recv(&mut buffer).unwrap();
+        heard += &String::from_utf8_lossy(&buffer[..length]);
+        heard.push('\n');
+    }
+    assert!(heard.contains("STATUS=connected"), "{heard}");
 }
 
 #[test]

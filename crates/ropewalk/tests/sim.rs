@@ -354,6 +354,27 @@ fn a_sweep_goes_on_with_what_is_missing_and_with_what_has_changed() {
     assert_ne!(stamp(0), kept);
 }
 
+#[test]
+fn tables_and_charts_that_a_changed_file_does_not_make_go() {
+    let scratch = Scratch::new("stale");
+    let file = scratch.file("s.toml", &cable(&format!("[measure]\ninterval = \"500ms\"\n{SWEEP}")));
+    let directory = scratch.path("out");
+    assert!(sim(&["sweep", &file, "--out", &directory]).status.success());
+    let names = || {
+        let names = files(Path::new(&directory)).into_keys();
+        names.filter(|name| !name.starts_with("runs/")).collect::<Vec<_>>()
+    };
+    let before =
+        ["flow.csv", "interface.csv", "link.csv", "rates.svg", "series.csv", "sweep.json"].map(str::to_owned);
+    assert_eq!(names(), before);
+    // A table's name, but the user's file: this sweep has no stations.
+    scratch.file("out/station.csv", "mine");
+    scratch.file("s.toml", &cable(&SWEEP.replace("name = \"rates\"", "name = \"speeds\"")));
+    assert!(sim(&["sweep", &file, "--out", &directory, "--resume"]).status.success());
+    let after = ["flow.csv", "interface.csv", "link.csv", "speeds.svg", "station.csv", "sweep.json"];
+    assert_eq!(names(), after);
+}
+
 fn interrupt(child: &Child) {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -386,6 +407,26 @@ fn ctrl_c_keeps_what_is_finished() {
     assert!((4..1200).contains(&finished), "{finished}");
     assert_eq!(String::from_utf8_lossy(&made["flow.csv"]).lines().count(), finished + 1);
     assert!(made.contains_key("rates.svg") && made.contains_key("sweep.json"));
+}
+
+#[test]
+fn ctrl_c_leaves_no_capture_of_an_unfinished_run() {
+    let scratch = Scratch::new("interrupt-pcap");
+    let file = scratch.file("s.toml", &cable(""));
+    let directory = scratch.path("out");
+    let child = command(&["run", &file, "--out", &directory, "--pcap", "a:eth0", "--set", "duration=10000s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let has = |name: &str| fs::metadata(Path::new(&directory).join(name)).is_ok_and(|m| m.len() > 0);
+    while !has("a-eth0.pcap") && !has("a-eth0.pcap.part") {
+        std::thread::yield_now();
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    assert!(files(Path::new(&directory)).is_empty(), "{:?}", files(Path::new(&directory)).keys());
 }
 
 /// Every scenario that people are shown holds what it says of itself, at every point of its sweep.

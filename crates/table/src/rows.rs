@@ -166,13 +166,18 @@ fn about(report: &Report) -> impl Iterator<Item = Value<'_>> {
 fn add_series(table: &mut Builder, head: &Head<'_>, report: &Report) -> Result<(), ArrowError> {
     let series = &report.series;
     for (i, row) in series.rows.iter().enumerate() {
-        let time = (i + 1) as f64 * series.interval_s;
+        let time = end_of(i, series.interval_s);
         for (metric, value) in series.columns.iter().zip(row).filter(|(_, value)| value.is_some()) {
             let own = [Value::Number(Some(time)), Value::Text(metric), Value::Number(*value)];
             table.push(head.values().chain(own))?;
         }
     }
     Ok(())
+}
+
+/// When an interval ends, seconds. Intervals are whole nanoseconds: three of 0.1 s are 0.3 s, to the bit.
+fn end_of(number: usize, interval_s: f64) -> f64 {
+    (number + 1) as f64 * (interval_s * 1e9).round() / 1e9
 }
 
 /// Puts each table of a report into its builder.

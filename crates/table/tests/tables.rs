@@ -1,5 +1,7 @@
 //! Reports become the same tables everywhere, and come back out of files as they were.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use ropewalk_scenario::report::{FlowRow, LinkRow, Provenance, Report, Series};
 use ropewalk_table::parquet::{self, Bytes};
 use ropewalk_table::{Run, Table, gather, names, tables};
@@ -55,6 +57,17 @@ fn every_table_is_there_with_a_row_for_each_row_of_the_report() {
     let rows = |name: &str| all.iter().find(|t| t.name == name).unwrap().rows();
     // A value that is not there makes no row of the series.
     assert_eq!((rows("runs"), rows("flow"), rows("link"), rows("station"), rows("series")), (2, 4, 2, 0, 6));
+}
+
+#[test]
+fn times_of_a_series_are_multiples_of_its_interval() {
+    let (columns, rows) = (vec!["flow.down.rtt_ms".into()], vec![vec![Some(2.5)]; 30]);
+    let report = Report { series: Series { interval_s: 0.1, columns, rows }, ..report(1) };
+    let all = tables(&[Run { name: "run".into(), report: &report }], &axes()).unwrap();
+    let batch = &all.last().unwrap().batches[0];
+    let times = batch.column_by_name("time_s").unwrap().as_primitive::<Float64Type>().values();
+    assert_eq!(times[..3], [0.1, 0.2, 0.3]);
+    assert_eq!(times[29], 3.0);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod epoll;
 mod signals;
+mod sleep;
 mod waker;
 
 pub use epoll::{Events, Interest, Poller, Ready};
 pub use signals::{Signal, Signals};
+pub use sleep::SleepWatch;
 pub use waker::Waker;

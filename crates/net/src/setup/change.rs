@@ -159,6 +159,7 @@ impl Change {
     pub(super) fn add_table(&self) -> Result<(), SetupError> {
         match self {
             Change::Classes(classes) => classes.add_table(),
+            Change::KillSwitch(switch) => switch.add_table(),
             whole => whole.make(),
         }
     }

@@ -142,11 +142,19 @@ fn end_flows(before: &Exits, now: &Exits) {
     }
     let ends = |flow: &Flow| {
         let inside = now.inside.iter().any(|n| n.contains(&flow.to.ip()));
-        !inside && moved.iter().any(|n| n.contains(&flow.from))
+        !inside && has_moved(&moved, &now.inside, flow.from)
     };
     if let Err(error) = conntrack::end(true, ends) {
         tracing::warn!("connections of clients that have another exit now may stand still: {error}");
     }
+}
+
+/// An address is of a network that leaves by another exit now, and of no narrower one that does
+/// not.
+fn has_moved(moved: &[IpNet], inside: &[IpNet], address: IpAddr) -> bool {
+    let narrowest = moved.iter().filter(|n| n.contains(&address)).map(IpNet::prefix_len).max();
+    let is_narrower = |n: &IpNet, than: u8| n.prefix_len() > than && n.contains(&address);
+    narrowest.is_some_and(|moved| !inside.iter().any(|n| is_narrower(n, moved)))
 }
 
 impl Exits {
@@ -208,8 +216,9 @@ impl Exits {
             format!("    iifname != {device} meta mark 0 ip daddr {} meta mark set {GROUP_MARK}\n", n.trunc())
         };
         let coming: String = self.inside.iter().filter(|n| n.addr().is_ipv4()).map(comes).collect();
-        let known = self.only_known();
-        let (behind, clients) = (self.behind(), self.clients("ip") + &self.clients("ip6"));
+        let nobody = if self.known.is_some() { "    meta mark set 0\n" } else { "" };
+        let (behind, known) = (self.behind(), self.only_known());
+        let clients = self.clients("ip") + &self.clients("ip6");
         format!(
             "  chain exits {{\n\
              \x20   type filter hook prerouting priority -80; policy accept;\n\
@@ -218,7 +227,7 @@ impl Exits {
              \x20   meta mark {GROUP_MARK} accept\n\
              \x20   meta mark set {EXIT_MARK}\n\
              \x20   ct direction reply accept\n\
-             {inside}{known}{behind}{clients}\
+             {inside}{nobody}{behind}{known}{clients}\
              \x20 }}\n{}{}",
             self.stops(),
             self.translation()
@@ -241,12 +250,12 @@ impl Exits {
         )
     }
 
-    /// Takes the mark from addresses that nobody is known to have, where one of them may be of a
-    /// client with an exit.
+    /// Where an address that nobody is known to have may be of a client with an exit, all lost the
+    /// mark before: these get it back.
     fn only_known(&self) -> String {
         let Some(known) = &self.known else { return String::new() };
         let is_one = |n: &&IpNet| n.prefix_len() == n.max_prefix_len();
-        let mut rules = String::from("    meta mark set 0\n");
+        let mut rules = String::new();
         for of in ["ip", "ip6"] {
             let one = known.iter().filter(is_one).filter(|n| version(n.addr()) == of);
             let all: Vec<String> = one.map(|n| n.addr().to_string()).collect();
@@ -255,18 +264,23 @@ impl Exits {
                 rules.push_str(&format!("    {of} saddr {{ {all} }} meta mark set {EXIT_MARK}\n"));
             }
         }
-        for network in known.iter().filter(|n| !is_one(n)) {
-            let (of, network) = (version(network.addr()), network.trunc());
-            rules.push_str(&format!("    {of} saddr {network} meta mark set {EXIT_MARK}\n"));
-        }
         rules
     }
 
-    /// Networks behind clients. Of those within each other the narrowest counts, so it comes last.
+    /// Networks behind clients. Of those within each other the narrowest counts, so it comes last:
+    /// also one of clients without an exit, which has the mark that it had before.
     fn behind(&self) -> String {
-        let of = |exit: &Exit| exit.networks.iter().map(|n| (n.trunc(), exit.mark())).collect::<Vec<_>>();
-        let mut all: Vec<(IpNet, u32)> = self.exits.iter().flat_map(of).collect();
-        all.retain(|(n, _)| n.prefix_len() < n.max_prefix_len());
+        let is_wide = |n: &&IpNet| n.prefix_len() < n.max_prefix_len();
+        let known = self.known.iter().flatten().filter(is_wide).map(|n| (n.trunc(), EXIT_MARK));
+        let of = |exit: &Exit| {
+            exit.networks.iter().filter(is_wide).map(|n| (n.trunc(), exit.mark())).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(IpNet, u32)> = known.chain(self.exits.iter().flat_map(of)).collect();
+        let mark = if self.known.is_some() { 0 } else { EXIT_MARK };
+        let is_within =
+            |n: &IpNet| all.iter().any(|(of, _)| of.contains(n)) && all.iter().all(|(of, _)| of != n);
+        let others: Vec<IpNet> = self.inside.iter().map(IpNet::trunc).filter(is_within).collect();
+        all.extend(others.into_iter().map(|n| (n, mark)));
         all.sort_by_key(|(network, _)| network.prefix_len());
         let rule =
             |(n, mark): &(IpNet, u32)| format!("    {} saddr {n} meta mark set {mark}\n", version(n.addr()));
@@ -390,14 +404,45 @@ mod tests {
         assert!(!exits.rules().contains("meta mark set 0\n"), "all are known");
         exits.known = Some(["10.77.0.4/32", "192.168.9.0/24"].map(|n| n.parse().unwrap()).to_vec());
         let rules = exits.rules();
-        let lines = "    meta mark set 0\n    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    ip saddr 192.168.9.0/24 meta mark set 1919221760\n";
+        let lines = "    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    meta mark set ip saddr map";
         let first = rules.find(lines).unwrap_or_else(|| panic!("{rules}"));
+        let behind = rules.find("    ip saddr 192.168.9.0/24 meta mark set 1919221760\n");
+        assert!(behind > rules.find("saddr 192.168.0.0/16") && behind < Some(first), "in wan3's: {rules}");
         assert!(rules.contains("accept\n    meta mark set 0"), "after what stays inside: {rules}");
         assert!(
             rules.contains("iifname \"rw0\" meta mark 0 drop\n"),
             "without rules of routing, too: {rules}"
         );
-        assert!(first < rules.find("saddr map").unwrap(), "before the exits: {rules}");
+    }
+
+    #[test]
+    fn a_network_within_one_with_an_exit_has_not_that_exit() {
+        let mut exits = exits();
+        exits.inside = ["10.77.0.1/24", "10.0.0.0/8", "10.9.0.0/16"].map(|n| n.parse().unwrap()).to_vec();
+        exits.exits.truncate(1);
+        exits.exits[0].networks = ["10.77.0.2/32", "10.0.0.0/8"].map(|n| n.parse().unwrap()).to_vec();
+        let lines = |mark: u32| {
+            format!(
+                "    ip saddr 10.0.0.0/8 meta mark set 1919221761\n    \
+                 ip saddr 10.9.0.0/16 meta mark set {mark}\n    ip saddr 10.77.0.0/24 meta mark set {mark}\n"
+            )
+        };
+        let rules = exits.rules();
+        assert!(rules.contains(&lines(EXIT_MARK)), "{rules}");
+        exits.known = Some(vec!["10.77.0.4/32".parse().unwrap()]);
+        let rules = exits.rules();
+        let known = "    ip saddr { 10.77.0.4 } meta mark set 1919221760\n";
+        assert!(rules.contains(&(lines(0) + known)), "{rules}");
+        let moved = exits.exits[0].networks.clone();
+        for (address, moves) in [
+            ("10.1.2.3", true),
+            ("10.77.0.2", true),
+            ("10.77.0.4", false),
+            ("10.9.0.1", false),
+            ("192.0.2.1", false),
+        ] {
+            assert_eq!(has_moved(&moved, &exits.inside, address.parse().unwrap()), moves, "{address}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Journal, MARK, SetupError};
-use crate::nft::{Nft, quoted, table_name};
+use crate::nft::{LOOP_WAITS, Nft, quoted, table_name};
 
 /// Refuses packets for the tunnel's addresses that come in by another device: whoever shares a network with this machine could otherwise find out
 /// what goes through the tunnel, and speak into its connections (CVE-2019-14899).
@@ -58,7 +58,7 @@ impl Guard {
     const NFT: Nft = Nft { purpose: "the guard of the tunnel's address" };
 
     pub(super) fn add(&self) -> Result<(), SetupError> {
-        Self::NFT.replace(&self.name(), &self.rules())
+        Self::NFT.replace_within(LOOP_WAITS, &self.name(), &self.rules())
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {
@@ -87,6 +87,11 @@ impl KillSwitch {
 
     pub(super) fn add(&self) -> Result<(), SetupError> {
         Self::NFT.replace(&self.name(), &self.rules())
+    }
+
+    /// Adds it again while the bond runs.
+    pub(super) fn add_table(&self) -> Result<(), SetupError> {
+        Self::NFT.replace_within(LOOP_WAITS, &self.name(), &self.rules())
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {

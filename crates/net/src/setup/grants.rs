@@ -16,6 +16,7 @@ use super::conntrack::{self, Flow};
 use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind, keep_rules};
 use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
+use super::within::is_of;
 use super::{Change, Journal, SetupError};
 use crate::command::Tool;
 use crate::nft::{Nft, quoted, table_name};
@@ -94,6 +95,9 @@ pub struct Grants {
     /// Caps.
     #[serde(skip)]
     pub limits: Vec<Limit>,
+    /// The clients' networks, and those behind them: one within a capped client's is not its.
+    #[serde(skip)]
+    pub inside: Vec<IpNet>,
     /// For IPv4 and for IPv6: this machine forwards for the sake of these grants only, and so for
     /// clients nothing else than this.
     #[serde(skip)]
@@ -347,10 +351,8 @@ impl Grants {
                 "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
             ));
             for network in &limit.networks {
-                let (version, network) = (version(network.addr()), network.trunc());
-                rules.push_str(&format!(
-                    "    iifname {device} {version} saddr {network} limit name \"up{class}\" drop\n"
-                ));
+                let of = is_of("saddr", network.trunc(), &self.inside);
+                rules.push_str(&format!("    iifname {device} {of} limit name \"up{class}\" drop\n"));
             }
         }
         (limits, chain("uploads", "filter hook prerouting priority -160", &rules))
@@ -368,10 +370,8 @@ impl Grants {
         // Of networks within each other the narrowest counts, as where packets are routed.
         all.sort_by_key(|(_, network)| network.prefix_len());
         for (class, network) in all {
-            let version = version(network.addr());
-            rules.push_str(&format!(
-                "    oifname {device} {version} daddr {network} meta priority set {HANDLE}:{class:x}\n"
-            ));
+            let of = is_of("daddr", network, &self.inside);
+            rules.push_str(&format!("    oifname {device} {of} meta priority set {HANDLE}:{class:x}\n"));
         }
         chain("downloads", "filter hook postrouting priority -150", &rules)
     }
@@ -481,6 +481,7 @@ mod tests {
                 down_bps: Some(10_000_000),
                 up_bps: Some(2_000_000),
             }],
+            inside: ["10.77.0.1/24", "192.168.8.128/25"].map(|n| n.parse().unwrap()).to_vec(),
             closed: [true, false],
             global: None,
         }
@@ -496,8 +497,8 @@ mod tests {
             "iifname \"rw0\" ip saddr { 10.77.0.2, 10.77.0.3 } ip daddr { 10.77.0.2, 10.77.0.3 } meta mark set 29287\n",
             "limit up1 { rate over 250000 bytes/second burst 200000 bytes }\n",
             "iifname \"rw0\" ip saddr 10.77.0.2/32 limit name \"up1\" drop\n",
-            "iifname \"rw0\" ip saddr 192.168.8.0/24 limit name \"up1\" drop\n",
-            "oifname \"rw0\" ip daddr 192.168.8.0/24 meta priority set 628:1\n",
+            "ip saddr 192.168.8.0/24 ip saddr != { 192.168.8.128/25 } limit name \"up1\" drop\n",
+            "ip daddr 192.168.8.0/24 ip daddr != { 192.168.8.128/25 } meta priority set 628:1\n",
             "oifname \"rw0\" ip6 daddr fd77::2/128 meta priority set 628:1\n",
             "nfproto ipv6 tcp sport { 443 } tcp flags & (fin | syn | rst | ack) != syn ct state new drop\n",
             "meta nfproto ipv4 iifname \"rw0\" oifname != \"rw0\" drop\n",

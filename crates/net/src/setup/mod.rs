@@ -26,6 +26,7 @@ mod station;
 mod sysctl;
 mod tables;
 mod ways;
+mod within;
 
 pub use bridge::{find_bridge, join_bridge};
 pub use capture::{CAPTURE_MARK, CAPTURE_PRIORITY, CAPTURE_TABLE, Capture, capture, release};

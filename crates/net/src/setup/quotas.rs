@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use super::within::is_of;
 use super::{Change, Journal, SetupError};
 use crate::nft::{Nft, quoted, table_name};
 
@@ -39,6 +40,9 @@ pub struct Quotas {
     /// The clients.
     #[serde(skip)]
     pub held: Vec<Hold>,
+    /// All clients' networks, and those behind them: one within a held client's is not its.
+    #[serde(skip)]
+    pub inside: Vec<IpNet>,
 }
 
 /// Holds these clients back, and no others, in one step.
@@ -175,12 +179,12 @@ impl Quotas {
         }
         for (number, hold) in self.held.iter().enumerate() {
             for network in hold.networks.iter().map(IpNet::trunc) {
-                let version = if network.addr().is_ipv4() { "ip" } else { "ip6" };
+                let of = is_of(side, network, &self.inside);
                 let then = match hold.rate_bps {
                     Some(_) => format!("limit name {} drop", way.limit(number)),
                     None => REJECT.to_owned(),
                 };
-                rules.push_str(&format!("    {version} {side} {network} {then}\n"));
+                rules.push_str(&format!("    {of} {then}\n"));
             }
         }
         format!("  chain {name} {{\n{rules}  }}\n")
@@ -201,7 +205,8 @@ mod tests {
         let mut slow = hold(&["10.77.0.4", "fd77::4"], Some(2_000_000));
         slow.networks = vec!["192.168.8.1/24".parse().unwrap()];
         let held = vec![hold(&["10.77.0.2", "fd77::2"], None), hold(&["10.77.0.3"], None), slow];
-        Quotas { device: "rw0".into(), held }
+        let inside = ["10.77.0.1/24", "192.168.8.128/25"].map(|n| n.parse().unwrap()).to_vec();
+        Quotas { device: "rw0".into(), held, inside }
     }
 
     #[test]
@@ -214,7 +219,8 @@ mod tests {
             "  limit up2 { rate over 250000 bytes/second burst 200000 bytes }\n",
             "    limit name ip saddr map { 10.77.0.4 : \"up2\" } drop\n",
             "    limit name ip6 daddr map { fd77::4 : \"down2\" } drop\n",
-            "    ip saddr 192.168.8.0/24 limit name \"up2\" drop\n",
+            "    ip saddr 192.168.8.0/24 ip saddr != { 192.168.8.128/25 } limit name \"up2\" drop\n",
+            "    ip daddr 192.168.8.0/24 ip daddr != { 192.168.8.128/25 } limit name \"down2\" drop\n",
             "    iifname \"rw0\" jump from_clients\n",
             "    oifname \"rw0\" jump to_clients\n",
         ] {
@@ -229,10 +235,11 @@ mod tests {
     #[test]
     fn a_rate_beyond_reason_is_a_rule_all_the_same() {
         let hold = Hold { addresses: Vec::new(), networks: Vec::new(), rate_bps: Some(u64::MAX) };
-        let rules = Quotas { device: "rw0".into(), held: vec![hold] }.rules();
+        let of = |hold| Quotas { device: "rw0".into(), held: vec![hold], inside: Vec::new() };
+        let rules = of(hold).rules();
         assert!(rules.contains("over 12500000000 bytes/second"), "{rules}");
         let none = Hold { rate_bps: Some(0), addresses: Vec::new(), networks: Vec::new() };
-        assert!(Quotas { device: "rw0".into(), held: vec![none] }.rules().contains("over 1 bytes/second"));
+        assert!(of(none).rules().contains("over 1 bytes/second"));
     }
 
     #[test]
@@ -240,7 +247,7 @@ mod tests {
         let address = "10.77.0.4".parse().unwrap();
         let hold = |rate_bps| Hold { addresses: vec![address], networks: Vec::new(), rate_bps };
         let held = vec![hold(Some(1_000_000)), hold(Some(2_000_000)), hold(None), hold(None)];
-        let rules = Quotas { device: "rw0".into(), held }.rules();
+        let rules = Quotas { device: "rw0".into(), held, inside: Vec::new() }.rules();
         assert!(rules.contains("saddr map { 10.77.0.4 : \"up0\" } drop"), "{rules}");
         assert!(rules.contains("saddr { 10.77.0.4 } reject"), "{rules}");
     }

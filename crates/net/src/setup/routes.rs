@@ -54,16 +54,17 @@ impl Routes {
     /// Sends `network` into the bond. `0.0.0.0/0` and `::/0` take the default route of their IP version over.
     ///
     /// The routes themselves vanish with the device; the rules are journaled.
+    ///
+    /// # Errors
+    /// The first that the kernel gave. Nothing of it stands then: it may be asked again.
     pub fn add(&mut self, journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
         let network = network.trunc();
         route_by(self.index, network, table(network))?;
-        if network.prefix_len() == 0 {
-            let v6 = network.addr().is_ipv6();
-            let unmarked = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
-            // From the last to the first, so that no packet goes the wrong way in between.
-            for (place, does) in [(3, RuleKind::Nop), (1, RuleKind::MainWithoutDefault), (2, unmarked)] {
-                journal.make(Change::Rule(Rule { v6, priority: PRIORITY_BASE + place, does }))?;
-            }
+        let ruled = if network.prefix_len() == 0 { add_rules(journal, network) } else { Ok(()) };
+        if let Err(error) = ruled {
+            let gone = self.delete_route(network);
+            gone.unwrap_or_else(|error| tracing::warn!(%network, %error, "a route is left behind"));
+            return Err(error);
         }
         self.networks.push(network);
         Ok(())
@@ -128,6 +129,11 @@ impl Routes {
             let rules: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
             rules.iter().rev().try_for_each(|rule| journal.undo(rule))?;
         }
+        self.delete_route(network)
+    }
+
+    /// Deletes the route alone; no error if it is not there.
+    fn delete_route(&self, network: IpNet) -> Result<(), SetupError> {
         let message = RouteNetlinkMessage::DelRoute(message(self.index, network, table(network)));
         match Netlink::open().and_then(|mut n| n.change(message, 0)) {
             Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
@@ -136,6 +142,24 @@ impl Routes {
             _ => Ok(()),
         }
     }
+}
+
+/// Adds the rules of a default route. If one cannot be had, the others are taken back.
+fn add_rules(journal: &mut Journal, network: IpNet) -> Result<(), SetupError> {
+    let v6 = network.addr().is_ipv6();
+    let unmarked = RuleKind::UnmarkedToTable { mark: MARK, table: ROUTE_TABLE };
+    let mut made = Vec::new();
+    // From the last to the first, so that no packet goes the wrong way in between.
+    for (place, does) in [(3, RuleKind::Nop), (1, RuleKind::MainWithoutDefault), (2, unmarked)] {
+        let rule = Change::Rule(Rule { v6, priority: PRIORITY_BASE + place, does });
+        if let Err(error) = journal.make(rule.clone()) {
+            let gone = made.iter().rev().try_for_each(|rule| journal.undo(rule));
+            gone.unwrap_or_else(|error| tracing::warn!(%error, "rules are left behind"));
+            return Err(error);
+        }
+        made.push(rule);
+    }
+    Ok(())
 }
 
 /// The table that a route to `network` belongs in.

@@ -107,6 +107,7 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
         ended: vec![(Protocol::Tcp, 8081, 443)],
         groups: vec![vec![addresses[0], "10.77.0.3".parse().unwrap()]],
         limits: vec![Limit { networks: one.clone(), down_bps: None, up_bps: Some(1_000_000) }],
+        inside: inside.clone(),
         closed: [true, false],
         global: Some(global),
     };
@@ -116,7 +117,7 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
         rate_bps,
     };
     let held = vec![hold(None, &["192.168.8.0/24"]), hold(Some(1_000_000), &["192.168.9.0/24"])];
-    let quotas = Quotas { device: "rw0".into(), held };
+    let quotas = Quotas { device: "rw0".into(), held, inside: inside.clone() };
     let exit = Exit { interface: "wa".into(), number: 1, networks: one.clone(), untranslated: Vec::new() };
     let exits = Exits {
         device: "rw0".into(),

@@ -33,6 +33,8 @@ const WORKED: Duration = Duration::from_secs(60);
 const PORTAL_AGAIN: Duration = Duration::from_secs(30);
 /// The beginning of what is said where UDP is answered and carries no data.
 const NARROW: &str = "packets of 1280 bytes do not pass by UDP";
+/// The same where no datagram is tried: names have no address, or the interface no route.
+const UNREACHED: &str = "no endpoint is reached by UDP";
 /// The same where UDP is not to be tried.
 const ONLY: &str = "only TLS is allowed (`up.tls`, `--tls`)";
 /// Longer than this and a stream on which the gateway does not answer makes room for another.
@@ -56,6 +58,8 @@ pub(super) struct Hindered {
     narrow: bool,
     /// Since when UDP has been tried in vain.
     silent: Option<Time>,
+    /// Since when endpoints are reached by TLS, and none by UDP.
+    unreached: Option<Time>,
     /// When UDP was answered last.
     answered: Option<Time>,
     /// The connection that is being made.
@@ -115,7 +119,7 @@ impl Hindered {
     /// Everything begins anew; returns the connection that is not wanted any more.
     pub(super) fn reset(&mut self) -> Option<u32> {
         (self.silent, self.answered, self.last, self.portal, self.probe) = (None, None, None, None, None);
-        self.narrow = false;
+        (self.narrow, self.unreached) = (false, None);
         (self.next, self.backoff) = (Time::ZERO, BACKOFF[0]);
         (self.next_probe, self.probe_gap) = (Time::ZERO, PROBE[0]);
         self.pending.take()
@@ -124,6 +128,20 @@ impl Hindered {
     /// UDP is being tried, or a path by it is silent.
     pub(super) fn on_silence(&mut self, now: Time) {
         self.silent.get_or_insert(now);
+    }
+
+    /// Whether an endpoint is reached by UDP at all, as far as names and routes are known now.
+    pub(super) fn on_reached(&mut self, by_udp: bool, now: Time) {
+        if !by_udp && self.is_reached() {
+            self.unreached.get_or_insert(now);
+        } else if self.unreached.take().is_some() {
+            (self.next_probe, self.probe_gap) = (now, PROBE[0]);
+        }
+    }
+
+    /// Whether an endpoint is reached by TLS.
+    pub(super) fn is_reached(&self) -> bool {
+        self.targets.reached().next().is_some()
     }
 
     /// UDP is answered on a path that is too narrow for data.
@@ -135,10 +153,11 @@ impl Hindered {
 
     /// Why UDP does not do.
     pub(super) fn in_vain(&self) -> &'static str {
-        match (self.allows_udp(), self.narrow) {
-            (false, _) => ONLY,
-            (_, true) => NARROW,
-            (_, false) => "no answer by UDP",
+        match (self.allows_udp(), self.narrow, self.unreached) {
+            (false, ..) => ONLY,
+            (_, true, _) => NARROW,
+            (.., Some(_)) => UNREACHED,
+            _ => "no answer by UDP",
         }
     }
 
@@ -170,9 +189,10 @@ impl Hindered {
         Some((remote, host))
     }
 
-    /// UDP was tried for long enough, or is known not to do.
+    /// UDP was tried, or was not reached, for long enough, or is known not to do.
     fn is_in_vain(&self, now: Time) -> bool {
-        self.narrow || self.silent.is_some_and(|since| now.since(since) >= PATIENCE)
+        let is_over = |since: Option<Time>| since.is_some_and(|since| now.since(since) >= PATIENCE);
+        self.narrow || is_over(self.silent) || is_over(self.unreached)
     }
 
     /// Another gateway is looked for: the next is tried at once.
@@ -266,14 +286,11 @@ impl Hindered {
         if self.targets.names().next().is_none() {
             return Some("the token names no way by TLS".into());
         }
-        if self.targets.reached().next().is_some() {
+        if self.is_reached() {
             return None;
         }
         Some(self.targets.known_as_words().map_or_else(
-            || {
-                let names: Vec<String> = self.targets.names().map(Endpoint::to_string).collect();
-                format!("no address is known of {}, where the gateway has TLS", names.join(" or "))
-            },
+            || format!("no address is known of {}, where the gateway has TLS", self.targets.names_as_words()),
             |known| format!("{interface} has no route to {known}, where the gateway has TLS"),
         ))
     }
@@ -350,6 +367,27 @@ mod tests {
         assert_eq!(off.target(at(2)), None);
         let words = off.obstacle(at(2)).unwrap();
         assert_eq!(words, format!("{NARROW}, and TLS is switched off (`up.tls`, `--tls`)"));
+    }
+
+    #[test]
+    fn tls_is_tried_where_no_endpoint_is_reached_by_udp() {
+        let mut it = hindered(TlsMode::Auto);
+        it.on_reached(false, at(1));
+        it.on_reached(false, at(3));
+        assert_eq!((it.target(at(3)), it.obstacle(at(3))), (None, None), "a name may be resolved soon");
+        assert_eq!(it.obstacle(at(4)).unwrap(), format!("{UNREACHED}; trying TLS"));
+        assert!(it.target(at(4)).is_some());
+        it.on_tls(at(4));
+        it.on_reached(true, at(5));
+        assert_eq!(it.next_probe(), at(5));
+        assert_eq!((it.target(at(100)), it.obstacle(at(100))), (None, None), "UDP is tried first");
+        // Where neither is reached, what is said of the endpoints themselves says more.
+        it.retarget(|_| None, at(101));
+        it.on_reached(false, at(101));
+        assert_eq!((it.target(at(200)), it.obstacle(at(200))), (None, None));
+        let mut off = hindered(TlsMode::Off);
+        off.on_reached(false, at(1));
+        assert_eq!((off.target(at(100)), off.obstacle(at(100))), (None, None));
     }
 
     #[test]

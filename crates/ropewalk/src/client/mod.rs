@@ -358,7 +358,8 @@ impl Role for Client {
             Request::Status {} => {
                 let own = if self.repeater.is_some() { "repeater" } else { "client" };
                 let mut status = report::take(own, &running.core, self.started, now, |_| self.other().into());
-                status.uplinks = self.uplinks.iter().map(|u| u.report(now)).collect();
+                let refused = |socket| running.core.sockets.get(socket).and_then(|s| s.refused);
+                status.uplinks = self.uplinks.iter().map(|u| u.report(refused, now)).collect();
                 status.outages = running.history.outages();
                 Response::Status { status: Box::new(status) }
             }
@@ -445,7 +446,7 @@ impl Role for Client {
         } else if !self.options.routes_fixed
             && let Err(error) = self.network.set_routes(&new.up.route)
         {
-            tracing::error!("{error}");
+            tracing::error!("{error:#}");
         }
         // A default route may be new.
         self.follow_links();
@@ -459,6 +460,10 @@ impl Role for Client {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.connected
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Network {
     dns: (Vec<IpAddr>, Vec<String>),
     addresses: Vec<IpNet>,
     mtu: u32,
+    /// The device was refused an address of IPv6: it is switched off here.
+    is_v4_only: bool,
 }
 
 impl Network {
@@ -41,12 +43,15 @@ impl Network {
         let journal = TakesBack::new(journal);
         let without_tables = "the kill switch, if there is one, and the guard of the address inside are off";
         firewall::keep(journal.shared(), Kept { device: None, without_rules: None, without_tables })?;
-        Ok(Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu })
+        Ok(Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu, is_v4_only: false })
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
     pub(crate) fn connect(&mut self, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
-        let addresses = addresses(accept);
+        let all = addresses(accept);
+        let v4 = without_ipv6(&all, &self.wanted);
+        let does_without = v4.is_some();
+        let addresses = v4.filter(|_| self.is_v4_only).unwrap_or(all);
         if addresses == self.addresses {
             return Ok(());
         }
@@ -59,17 +64,19 @@ impl Network {
         let own = addresses.iter().map(IpNet::addr).collect();
         if let Err(error) = change(&self.journal, |journal| guard(journal, &self.device.1, own)) {
             tracing::warn!(
-                "{error}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
+                "{error:#}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
             );
         }
-        configure(&DeviceConfig {
-            layer: Layer::Three,
-            index: self.device.0,
-            name: &self.device.1,
-            mtu: self.mtu,
-            queue: Some(DEVICE_QUEUE),
-            addresses: &addresses,
-        })?;
+        match self.configure(&addresses) {
+            Err(SetupError::NoIpv6(_)) if does_without && !self.is_v4_only => {
+                tracing::warn!(
+                    "IPv6 is switched off on this machine (sysctl net.ipv6.conf.all.disable_ipv6): the bond has its IPv4 address alone"
+                );
+                self.is_v4_only = true;
+                return self.connect(accept, links);
+            }
+            outcome => outcome?,
+        }
         // Behind the new ones: with its last IPv4 address a device loses its routes.
         let old = std::mem::replace(&mut self.addresses, addresses);
         for gone in old.iter().filter(|a| !self.addresses.contains(a)) {
@@ -87,6 +94,18 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Gives the device these addresses, and brings it up.
+    fn configure(&self, addresses: &[IpNet]) -> Result<(), SetupError> {
+        configure(&DeviceConfig {
+            layer: Layer::Three,
+            index: self.device.0,
+            name: &self.device.1,
+            mtu: self.mtu,
+            queue: Some(DEVICE_QUEUE),
+            addresses,
+        })
     }
 
     /// The networks behind the gateway: what the routes name, and the network inside.
@@ -133,7 +152,7 @@ impl Network {
             others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip).collect();
         let kept = change(&self.journal, |journal| self.routes.keep_replies(journal, &addresses));
         if let Err(error) = kept {
-            tracing::warn!("{error}");
+            tracing::warn!("{error:#}");
         }
     }
 
@@ -147,7 +166,7 @@ impl Network {
         if let Err(error) = change(&self.journal, |journal| reverse_path(journal, interface)) {
             tracing::warn!(
                 interface,
-                "{error}: answers on this path may be dropped by the kernel's reverse path filter"
+                "{error:#}: answers on this path may be dropped by the kernel's reverse path filter"
             );
         }
     }
@@ -244,6 +263,13 @@ fn addresses(accept: &Accept) -> Vec<IpNet> {
     v4.into_iter().chain(v6).collect()
 }
 
+/// The addresses of IPv4 alone, where there are others besides and no route needs those.
+fn without_ipv6(addresses: &[IpNet], routes: &[IpNet]) -> Option<Vec<IpNet>> {
+    let v4: Vec<IpNet> = addresses.iter().filter(|a| a.addr().is_ipv4()).copied().collect();
+    let has_both = !v4.is_empty() && v4.len() < addresses.len();
+    (has_both && routes.iter().all(|r| r.addr().is_ipv4())).then_some(v4)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +323,18 @@ mod tests {
             assert_eq!(code, Code::Failure, "it may be left, and is no wrong file: {inside}");
             assert!(words.contains("is also that of eth0"), "{inside}: {words}");
         }
+    }
+
+    #[test]
+    fn a_machine_without_ipv6_does_without_it_where_no_route_asks_for_it() {
+        let nets = |list: &[&str]| list.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+        let both = nets(&["10.77.0.2/24", "fd77::2/64"]);
+        for routes in [&[][..], &["0.0.0.0/0"], &["192.0.2.0/24"]] {
+            assert_eq!(without_ipv6(&both, &nets(routes)), Some(nets(&["10.77.0.2/24"])), "{routes:?}");
+        }
+        assert_eq!(without_ipv6(&both, &nets(&["0.0.0.0/0", "::/0"])), None, "it was asked for");
+        assert_eq!(without_ipv6(&nets(&["fd77::2/64"]), &[]), None, "nothing would be left");
+        assert_eq!(without_ipv6(&nets(&["10.77.0.2/24"]), &[]), None, "there is none");
     }
 
     #[test]

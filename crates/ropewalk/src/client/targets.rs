@@ -82,6 +82,12 @@ impl Targets {
         self.endpoints.iter().map(|(endpoint, _)| endpoint)
     }
 
+    /// The same as words.
+    pub(super) fn names_as_words(&self) -> String {
+        let names: Vec<String> = self.names().map(Endpoint::to_string).collect();
+        names.join(" or ")
+    }
+
     /// All addresses that are known of them, whether or not they are reached.
     pub(super) fn known(&self) -> impl Iterator<Item = IpAddr> {
         self.endpoints.iter().flat_map(|(_, found)| found).map(SocketAddr::ip)

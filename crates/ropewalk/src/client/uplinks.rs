@@ -13,7 +13,6 @@ use super::targets::Targets;
 use crate::cli::PathName;
 use crate::config::ClassName;
 use crate::daemon::Running;
-use crate::report;
 use ropewalk_bond::api::PathSpec;
 use ropewalk_bond::engine::Status;
 use ropewalk_bond::path::{Class, Route, State};
@@ -26,6 +25,7 @@ use ropewalk_time::{Duration, Time};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 mod by_tls;
+mod status;
 
 /// Between one attempt and the next.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -129,21 +129,6 @@ impl Uplink {
     /// What the engine knows of it.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
-    }
-
-    /// What it says of itself.
-    pub(crate) fn report(&self, now: Time) -> report::Uplink {
-        let hindered = || self.hindered.obstacle(now).filter(|_| !self.is_up);
-        report::Uplink {
-            name: self.name.to_string(),
-            class: self.class().name().into(),
-            cap: self.settings.allowance().map(|cap| cap.bytes),
-            left: self.settings.allowance().and(self.left),
-            reset_day: self.settings.reset_day,
-            weight: self.settings.weight,
-            paths: self.attempts.iter().map(|a| a.path).collect(),
-            obstacle: self.obstacle().or_else(hindered),
-        }
     }
 
     /// It carries data.
@@ -277,6 +262,7 @@ impl Uplink {
         if self.targets.retarget(|a| reached_as(a).filter(|_| self.hindered.allows_udp())) {
             self.next = now;
         }
+        self.hindered.on_reached(self.targets.reached().next().is_some(), now);
     }
 
     /// Why nothing can be tried, if so.
@@ -291,7 +277,8 @@ impl Uplink {
         if let Some(why) = self.hindered.only_in_vain(&format!("interface {name}")) {
             return Some(why);
         }
-        if self.targets.reached().next().is_some() || !self.hindered.allows_udp() {
+        let is_reached = self.targets.reached().next().is_some() || self.hindered.is_reached();
+        if is_reached || !self.hindered.allows_udp() {
             return None;
         }
         let known = self.targets.known_as_words()?;
@@ -316,7 +303,7 @@ impl Uplink {
         let settled = alive.find(|a| Some(a.path) == self.chosen && !a.is_narrow);
         if let Some(is_tls) = settled.map(|a| a.is_tls).filter(|_| !self.searching) {
             self.next = Time::NEVER;
-            return if is_tls { self.probe_udp(running, now) } else { Ok(false) };
+            return if is_tls { self.probe_udp(running, resolver, now) } else { Ok(false) };
         }
         if now >= self.ask_again {
             self.resolve(resolver, now);
@@ -382,7 +369,7 @@ impl Uplink {
             Ok(socket) => socket,
             Err(error) => {
                 // The interface may have gone this moment; the news of that is on its uplink.
-                tracing::warn!("{error}");
+                tracing::warn!("{:#}", anyhow::Error::new(error));
                 return Ok(false);
             }
         };
@@ -561,7 +548,7 @@ mod tests {
         up.complain();
         assert!(up.obstacle().is_none() && !up.complained, "its address is not known yet");
         up.on_resolved(&six, &["[2001:db8::1]:443".parse().unwrap()], Time::ZERO);
-        let words = up.report(Time::ZERO).obstacle.unwrap();
+        let words = up.report(|_| None, Time::ZERO).obstacle.unwrap();
         assert!(words.contains("interface wan1 has no route to 2001:db8::1"), "{words}");
         up.complain();
         assert!(up.complained);

@@ -317,6 +317,7 @@ fn change(state: &Which, store: &StoreArgs, change: Change) -> anyhow::Result<()
         interfaces: interfaces(),
         // Only a running gateway knows.
         lets_nobody_out: false,
+        has_no_global6: false,
     };
     let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
     let said = grants.change(change, &here)?;

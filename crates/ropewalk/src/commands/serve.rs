@@ -221,7 +221,8 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let device = running.core.devices.name();
     let hooks = file.serve.hooks.as_deref().map(|dir| GatewayHooks::start(dir, device)).transpose()?;
     let told = hooks.as_ref().map(GatewayHooks::quotas);
-    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, device, told)).transpose()?;
+    let bond = (device, pool.gateway());
+    let quotas = layer_3.then(|| Quotas::start(clients.clone(), journal, bond, told)).transpose()?;
     hooks.into_iter().for_each(|hooks| gateway.tells(hooks));
     match quotas.clone() {
         Some(quotas) => gateway.keep_accounts(quotas, &mut running),

@@ -190,7 +190,8 @@ fn connect(
     let (routes, dns) = (file.up.route.clone(), (file.up.dns.clone(), domains));
     let parts = Parts {
         follower,
-        resolver: Resolver::start(outbox.clone(), has_all_names)?,
+        // A kill switch lets nobody ask for a name outside the bond.
+        resolver: Resolver::start(outbox.clone(), has_all_names, !file.up.kill_switch)?,
         network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into())?,
         settings: PathSettings::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),

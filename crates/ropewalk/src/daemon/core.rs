@@ -271,8 +271,9 @@ impl Core {
                     self.counters.device_out += 1;
                     self.turn.delivered = Some(id);
                     device.unanswered = device.unanswered.saturating_add(1);
-                    if let Err(error) = device.tun.send(&vnet, &[packet]) {
-                        self.on_device_error(id, error)?;
+                    match device.tun.send(&vnet, &[packet]) {
+                        Ok(()) => device.down_said = false,
+                        Err(error) => self.on_device_error(id, error)?,
                     }
                 }
                 Output::Event(event) => self.events.push_back(event),

@@ -21,7 +21,7 @@ pub(crate) struct Device {
     pub(super) last_read: Time,
     /// Packets written to it since it was last read: about as many answers wait there.
     pub(super) unanswered: u32,
-    /// Somebody was told that it is down.
+    /// It was said that it is down, and no packet has got into it since.
     pub(super) down_said: bool,
 }
 

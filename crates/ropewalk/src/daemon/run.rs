@@ -9,7 +9,7 @@ use crate::report::history::History;
 use anyhow::Context;
 use ropewalk_bond::api::Event;
 use ropewalk_net::clock;
-use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals};
+use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals, SleepWatch};
 use ropewalk_net::service;
 use ropewalk_net::tls::{News, Target, Tls};
 use ropewalk_net::tun::Tun;
@@ -24,6 +24,7 @@ const SIGNALS: u64 = 2;
 const NEWS: u64 = 3;
 const HANDSHAKES: u64 = 4;
 const STREAMS: u64 = 5;
+const SLEEP: u64 = 6;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
@@ -57,6 +58,10 @@ pub(crate) trait Role {
     fn on_reload(&mut self, running: &mut Running, now: Time);
     /// When [`Role::on_timer`] is due.
     fn due(&self) -> Time;
+    /// The start is done, and systemd was told so.
+    fn is_ready(&self) -> bool {
+        true
+    }
     /// The loop ends; the sessions are still there.
     fn on_stop(&mut self, _running: &mut Running, _now: Time) {}
 }
@@ -68,6 +73,8 @@ pub(crate) struct Running {
     poller: Poller,
     mailbox: Mailbox,
     signals: Signals,
+    /// Ends a wait that began before the machine slept; none where the kernel has no such thing.
+    sleep: Option<SleepWatch>,
     watchdog: Watchdog,
     /// A gateway's handshakes are done there.
     handshakes: Option<Worker>,
@@ -91,9 +98,15 @@ impl Running {
         }
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
         poller.add(&signals, SIGNALS, Interest::Read)?;
+        let sleep =
+            SleepWatch::new().and_then(|sleep| poller.add(&sleep, SLEEP, Interest::Read).map(|()| sleep));
+        if let Err(error) = &sleep {
+            tracing::debug!(%error, "timers are late after the machine has slept");
+        }
+        let sleep = sleep.ok();
         let watchdog = Watchdog::new(clock::now());
         let history = History::default();
-        Ok(Running { core, poller, mailbox, signals, watchdog, handshakes: None, busy_poll, history })
+        Ok(Running { core, poller, mailbox, signals, sleep, watchdog, handshakes: None, busy_poll, history })
     }
 
     /// The engine's handshakes are worked on by another thread.
@@ -284,6 +297,8 @@ fn serve(
             }
         }
         STREAMS => running.core.read_streams()?,
+        // The turn looks at all timers.
+        SLEEP => running.sleep.iter().for_each(SleepWatch::clear),
         device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
         news if news >= FEEDBACK => {
             let Core { links, engine, .. } = &mut running.core;
@@ -305,9 +320,15 @@ fn on_signals(running: &mut Running, role: &mut impl Role) -> Flow {
         return Flow::Stop;
     }
     if reload {
-        service::reloading();
+        // The end of a reload is told as the end of a start is.
+        let is_ready = role.is_ready();
+        if is_ready {
+            service::reloading();
+        }
         role.on_reload(running, clock::now());
-        service::ready();
+        if is_ready {
+            service::ready();
+        }
     }
     Flow::Continue
 }

@@ -1,7 +1,7 @@
 //! The UDP sockets, each under the number by which the engine knows it.
 
 use ropewalk_bond::api::Transmit;
-use ropewalk_net::udp::{RecvBatch, SendError, UdpSocket};
+use ropewalk_net::udp::{PathError, RecvBatch, SendError, UdpSocket};
 
 /// Datagrams say that they understand congestion marks (RFC 3168 §5, ECT(0)): the paths' acknowledgements report them.
 const ECT0: u8 = 0b10;
@@ -19,6 +19,8 @@ pub(crate) struct Link {
     pub mtu: Option<u16>,
     /// Datagrams that the kernel dropped because we were late.
     pub overruns: u32,
+    /// Why the kernel sent nothing by it when it was asked last; `None` if it did.
+    pub refused: Option<PathError>,
 }
 
 /// All of them. There are few, so they are looked for one by one.
@@ -33,7 +35,7 @@ impl Sockets {
     pub(crate) fn add(&mut self, socket: UdpSocket, name: String, mtu: Option<u16>) -> u32 {
         let id = self.next;
         self.next += 1;
-        self.links.push(Link { id, socket, name, mtu, overruns: 0 });
+        self.links.push(Link { id, socket, name, mtu, overruns: 0, refused: None });
         id
     }
 
@@ -70,7 +72,13 @@ impl Sockets {
         };
         // What is left after a part says why when it is asked for.
         while !batch.data.is_empty() {
-            let sent = link.socket.send(&batch)?;
+            let sent = link.socket.send(&batch);
+            link.refused = match &sent {
+                Ok(_) => None,
+                Err(SendError::Path(why)) => Some(*why),
+                Err(_) => link.refused,
+            };
+            let sent = sent?;
             if sent == 0 {
                 break;
             }

@@ -180,7 +180,9 @@ pub(crate) fn read(dir: &StateDir) -> anyhow::Result<(Vec<Entry>, usize)> {
     let (mut all, mut torn) = (Vec::new(), 0);
     for file in [CHANGES, SESSIONS] {
         for name in [format!("{file}.1"), file.to_owned()] {
-            for line in dir.read(&name)?.unwrap_or_default().lines() {
+            // Where a line is torn, a letter may be, too.
+            let bytes = dir.read_bytes(&name, u64::MAX - 1)?.unwrap_or_default();
+            for line in String::from_utf8_lossy(&bytes).lines() {
                 match serde_json::from_str::<Entry>(line) {
                     Ok(entry) => all.push(entry),
                     Err(_) => torn += 1,
@@ -234,8 +236,10 @@ mod tests {
     #[test]
     fn a_torn_line_hides_no_other() {
         let scratch = Scratch::new();
-        for (n, torn) in ["{\"time\":\"2026-01-0\n", "{\"time\":\"2026-01-0"].into_iter().enumerate() {
-            scratch.0.append(CHANGES, torn.as_bytes(), MOST).unwrap();
+        let torn_in_a_letter = &b"{\"detail\":\"alice leaves by wl\xc3"[..];
+        let all_torn = [&b"{\"time\":\"2026-01-0\n"[..], b"{\"time\":\"2026-01-0", torn_in_a_letter];
+        for (n, torn) in all_torn.into_iter().enumerate() {
+            scratch.0.append(CHANGES, torn, MOST).unwrap();
             note(&scratch.0, &Entry::new("revoked").client("bob")).unwrap();
             let (all, unread) = read(&scratch.0).unwrap();
             assert_eq!((all.len(), unread), (n + 1, n + 1));

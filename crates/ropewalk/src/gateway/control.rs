@@ -97,24 +97,36 @@ impl GatewayControl {
     fn revoke(&self, name: &str) -> anyhow::Result<Response> {
         let client = self.clients.revoke(name)?;
         let expelled = client.map(|client| self.loop_.ask(Request::Expel { client })).transpose();
-        let saved = self.clients.save().and(self.keeper.forget(name));
+        let (saved, forgotten) = (self.clients.save(), self.keeper.forget(name));
         tracing::info!(client = name, "revoked");
-        revoked(name, expelled.map(drop), saved)
+        revoked(name, expelled.map(drop), saved, forgotten)
     }
 }
 
-/// Both outcomes of a revocation: of the session, and of the note that keeps the client out after a restart.
-fn revoked(name: &str, expelled: anyhow::Result<()>, saved: anyhow::Result<()>) -> anyhow::Result<Response> {
+/// All outcomes of a revocation: of the session, of the note that keeps the client out after a
+/// restart, and of what it was granted.
+fn revoked(
+    name: &str,
+    expelled: anyhow::Result<()>,
+    saved: anyhow::Result<()>,
+    forgotten: anyhow::Result<()>,
+) -> anyhow::Result<Response> {
     let out = match &expelled {
         Ok(()) => format!("{name} is out, and is let in no more"),
         Err(error) => format!(
             "{name} is let in no more, but a session of it may last until this gateway stops ({error:#})"
         ),
     };
-    match (expelled, saved) {
-        (Ok(()), Ok(())) => Ok(Response::Done { said: format!("{name} is revoked") }),
-        (Err(_), Ok(())) => Err(failure(Code::Failure, out)),
-        (_, Err(error)) => {
+    match (expelled, saved, forgotten) {
+        (Ok(()), Ok(()), Ok(())) => Ok(Response::Done { said: format!("{name} is revoked") }),
+        (Err(_), Ok(()), Ok(())) => Err(failure(Code::Failure, out)),
+        (_, Ok(()), Err(error)) => {
+            let words = format!(
+                "{out}; but what it was granted is not taken back yet: {error:#}. The gateway tries again by itself"
+            );
+            Err(failure(Code::Failure, words))
+        }
+        (_, Err(error), _) => {
             let words = format!(
                 "{out}; but that could not be noted, and counts only until the gateway stops: {error:#}. Make room: the gateway tries again by itself, and \
                  `ropewalk revoke {name}` says when it is done"
@@ -245,6 +257,18 @@ mod tests {
         );
         let again = SharedClients::open(&scratch.0, Pool::none()).unwrap();
         assert_eq!(again.clone().admit(&CLIENT, &hello).unwrap_err(), Refusal::Revoked, "after a restart");
+    }
+
+    #[test]
+    fn a_firewall_that_refuses_is_no_full_disk() {
+        let refused = || Err(anyhow::anyhow!("`nft` said: no"));
+        let error = revoked("alice", Ok(()), Ok(()), refused()).unwrap_err();
+        let words = format!("{error:#}");
+        assert!(words.starts_with("alice is out, and is let in no more; but what it was granted"), "{words}");
+        assert!(words.contains("`nft` said: no") && !words.contains("noted"), "{words}");
+        assert_eq!(crate::exit::kind_of(&error), Code::Failure);
+        let both = revoked("alice", Ok(()), refused(), refused()).unwrap_err();
+        assert_eq!(crate::exit::kind_of(&both), Code::Unwritable, "what ends with a restart goes first");
     }
 
     #[test]

@@ -82,6 +82,8 @@ struct Shared {
     clients: SharedClients,
     journal: SharedJournal,
     device: String,
+    /// The clients' networks, and those behind them.
+    inside: Vec<IpNet>,
     /// Programs that hear of it.
     hooks: Option<QuotaHooks>,
     /// Who has no quota here has none anywhere.
@@ -101,18 +103,21 @@ pub(crate) struct Latest {
 }
 
 impl Quotas {
-    /// Starts the thread. `device` is the bond's.
+    /// Starts the thread. `device` is the bond's, and `networks` are its clients'.
     pub(crate) fn start(
         clients: SharedClients,
         journal: &SharedJournal,
-        device: &str,
+        (device, networks): (&str, Vec<IpNet>),
         hooks: Option<QuotaHooks>,
     ) -> anyhow::Result<Quotas> {
         let is_alone = clients.fleet_reach().is_none();
+        let behind = clients.networks().values().flatten().copied();
+        let inside = networks.into_iter().chain(behind).collect();
         let shared = Arc::new(Shared {
             clients,
             journal: Arc::clone(journal),
             device: device.into(),
+            inside,
             hooks,
             is_alone,
             anew: AtomicBool::new(false),
@@ -168,7 +173,7 @@ struct Work {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
-    let stands = setup::Quotas { device: shared.device.clone(), held: Vec::new() };
+    let stands = setup::Quotas { device: shared.device.clone(), ..setup::Quotas::default() };
     let mut work = Work { stands, failed: None, over: BTreeSet::new() };
     while !matches!(wishes.recv_timeout(LOOK), Err(RecvTimeoutError::Disconnected)) {
         let accounts = shared.clients.accounts(today());
@@ -197,7 +202,8 @@ impl Work {
         if waits || stands {
             return None;
         }
-        let wanted = setup::Quotas { device: shared.device.clone(), held };
+        let (device, inside) = (shared.device.clone(), shared.inside.clone());
+        let wanted = setup::Quotas { device, held, inside };
         let outcome = match &mut *shared.journal.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(journal) => hold_back(journal, &wanted),
             // The gateway is stopping.

@@ -193,28 +193,34 @@ impl Driver for Live {
         scenario: &Scenario,
         interrupted: &AtomicBool,
     ) -> Result<Option<Report>> {
-        let mut why = Vec::new();
+        let mut last = None;
         for _ in 0..TRIES {
             let report = match report_of(document, scenario, interrupted, false) {
                 // A daemon that got no processor in time, say.
                 Err(error) if kind_of(&error) == Code::Failure => {
-                    why = vec![format!("{error:#}")];
+                    last = Some(failed_run(&error));
                     continue;
                 }
                 other => other?,
             };
             let lab = report.as_ref().and_then(|r| r.provenance.lab.as_ref());
-            why = lab.map(|lab| lab.invalid.clone()).unwrap_or_default();
+            let why = lab.map(|lab| lab.invalid.as_slice()).unwrap_or_default();
             if why.is_empty() {
                 return Ok(report);
             }
+            last = Some(invalid_run(why));
             if lab.is_some_and(|lab| lab.forecast.is_some_and(|share| share > 1.0)) {
                 // It was said before that this machine is too slow for it.
                 break;
             }
         }
-        Err(invalid_run(&why))
+        Err(last.unwrap_or_else(|| invalid_run(&[])))
     }
+}
+
+/// A run whose last try failed, too. `Invalid`: the others of its sweep go on.
+fn failed_run(error: &anyhow::Error) -> anyhow::Error {
+    failure(Code::Invalid, format!("{error:#}\nit was tried {TRIES} times, and there are no figures"))
 }
 
 pub(super) fn invalid_run(why: &[String]) -> anyhow::Error {
@@ -258,4 +264,19 @@ pub(crate) fn check(args: &Check) -> Result<()> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(failure(Code::Usage, wrong.join("\n"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_failed_each_time_says_its_error_first() {
+        let error = anyhow::anyhow!("the gateway ended").context("`gw` cannot be started");
+        let said = failed_run(&error);
+        assert_eq!(kind_of(&said), Code::Invalid, "the other runs go on");
+        let want =
+            "`gw` cannot be started: the gateway ended\nit was tried 3 times, and there are no figures";
+        assert_eq!(said.to_string(), want);
+    }
 }

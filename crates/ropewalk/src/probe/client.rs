@@ -209,6 +209,7 @@ impl Session {
         });
         match self.channel.receive()? {
             Reply::Load { ends } => Ok(together(streams, &[own?, ends].concat(), echoes)),
+            Reply::Refused { why } => bail!("the other end could not measure: {why}"),
             other => bail!("the other end answered something else: {other:?}"),
         }
     }

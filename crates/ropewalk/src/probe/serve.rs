@@ -27,8 +27,8 @@ pub(super) fn run(args: &Probe) -> Result<()> {
     let at = args.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, super::PORT)));
     let listener = TcpListener::bind(at).map_err(|e| cannot_listen(at, &e))?;
     let at = listener.local_addr()?;
-    let socket = UdpSocket::bind(at).map_err(|e| cannot_listen(at, &e))?;
-    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    // Each session has a socket of its own; that somebody else has the port is said now.
+    drop(datagrams_at(at)?);
     // A key that was given is not shown again.
     let shown = if given.is_some() { "KEY" } else { &text };
     println!(
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Probe) -> Result<()> {
     let key = Key::new(&text);
     loop {
         let (stream, from) = accept(&listener)?;
-        match session(stream, (&listener, &socket), from.ip(), &key) {
+        match session(stream, &listener, from.ip(), &key) {
             Ok(true) => say(&format!("{}: measured", from.ip())),
             Ok(false) => say(&format!("{}: refused, it does not know the key", from.ip())),
             Err(error) => say(&format!("{}: {error:#}", from.ip())),
@@ -81,20 +81,26 @@ fn cannot_listen(at: SocketAddr, error: &std::io::Error) -> anyhow::Error {
     }
 }
 
+/// A socket for a session's datagrams.
+fn datagrams_at(at: SocketAddr) -> Result<UdpSocket> {
+    let socket = UdpSocket::bind(at).map_err(|e| cannot_listen(at, &e))?;
+    // The wait is short, so that the end is seen.
+    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    Ok(socket)
+}
+
 /// Serves a client; false: it did not know the key.
-fn session(
-    stream: TcpStream,
-    (listener, socket): (&TcpListener, &UdpSocket),
-    peer: IpAddr,
-    key: &Key,
-) -> Result<bool> {
+fn session(stream: TcpStream, listener: &TcpListener, peer: IpAddr, key: &Key) -> Result<bool> {
+    // At the address that the client asked: a socket of all addresses answers from the one that the
+    // route prefers, and the client's socket drops that.
+    let socket = datagrams_at(stream.local_addr()?)?;
     let mut channel = Channel::new(stream)?;
     let Some(token) = channel.welcome(key)? else { return Ok(false) };
     channel.patience(BETWEEN);
     let (seen, stop) = (Seen::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| echo::answer(socket, peer, &token, &seen, &stop));
-        let served = serve(&mut channel, (listener, socket), peer, &token, &seen);
+        scope.spawn(|| echo::answer(&socket, peer, &token, &seen, &stop));
+        let served = serve(&mut channel, (listener, &socket), peer, &token, &seen);
         stop.store(true, Ordering::Relaxed);
         served
     })?;
@@ -129,11 +135,59 @@ fn serve(
             }
             Request::Load { streams, seconds, window } => {
                 channel.send(&Reply::Ready)?;
-                let streams = stream::accept(listener, peer, token, streams, PATIENCE)?;
-                let ends = stream::run(streams, Sender::Server, window, seconds)?;
-                channel.send(&Reply::Load { ends })?;
+                let streams = stream::accept(listener, peer, token, streams, PATIENCE);
+                match streams.and_then(|all| stream::run(all, Sender::Server, window, seconds)) {
+                    Ok(ends) => channel.send(&Reply::Load { ends })?,
+                    Err(error) => {
+                        channel.send(&Reply::Refused { why: format!("{error:#}") })?;
+                        return Err(error);
+                    }
+                }
             }
         }
     }
     anyhow::bail!("the session took longer than {} s and was ended", SESSION.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{Shutdown, shutdown};
+
+    #[test]
+    fn datagrams_are_answered_from_the_address_that_was_asked() {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let at = SocketAddr::from(([127, 0, 0, 2], listener.local_addr().unwrap().port()));
+        let key = Key::new("a key for tests");
+        std::thread::scope(|scope| {
+            let served = scope.spawn(|| {
+                let (stream, from) = listener.accept().unwrap();
+                session(stream, &listener, from.ip(), &key)
+            });
+            let mut channel = Channel::new(TcpStream::connect(at).unwrap()).unwrap();
+            let token = channel.introduce(&key).unwrap();
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(at).unwrap();
+            let hops = echo::hops(&socket, &token);
+            drop(channel);
+            assert!(served.join().unwrap().unwrap());
+            assert_eq!(hops, Some(1));
+        });
+    }
+
+    #[test]
+    fn a_client_hears_why_nothing_is_measured() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let mut client = Channel::new(TcpStream::connect(at).unwrap()).unwrap();
+        let mut server = Channel::new(listener.accept().unwrap().0).unwrap();
+        // Nothing can be accepted any more (EINVAL).
+        shutdown(&listener, Shutdown::Both).unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send(&Request::Load { streams: 1, seconds: 1.0, window: None }).unwrap();
+        let served = serve(&mut server, (&listener, &socket), at.ip(), &[7; 16], &Seen::default());
+        let why = format!("{:#}", served.unwrap_err());
+        assert_eq!(client.receive::<Reply>().unwrap(), Reply::Ready);
+        assert_eq!(client.receive::<Reply>().unwrap(), Reply::Refused { why });
+    }
 }

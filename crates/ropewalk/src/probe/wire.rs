@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use ropewalk_net::patience::ReadUntil;
+use ropewalk_net::patience::{ReadUntil, is_late};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -32,6 +32,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) const MAX_STREAMS: u8 = 16;
 /// Longest test of one direction, seconds.
 pub(super) const MAX_SECONDS: f64 = 20.0;
+
+/// Where the first line does not come.
+const BUSY: &str = "the other end takes connections and says nothing: it is busy with somebody else, or no \
+                    `ropewalk probe --serve`; try again in three minutes";
 
 /// What a session's datagrams and data connections begin with.
 pub(super) type Token = [u8; 16];
@@ -131,7 +135,7 @@ pub(super) enum Reply {
     },
     /// The trains that were asked for have left.
     Sent,
-    /// It will not.
+    /// It will not, or could not.
     Refused {
         /// Why, a sentence.
         why: String,
@@ -211,7 +215,7 @@ impl Channel {
             .context("the other end says nothing")?;
         anyhow::ensure!(
             !line.is_empty(),
-            "the other end closed the connection; perhaps it is busy with somebody else"
+            "the other end closed the connection; what `ropewalk probe --serve` prints there may say why"
         );
         serde_json::from_slice(&line)
             .context("the other end speaks something else; is it `ropewalk probe --serve` of this version?")
@@ -233,7 +237,13 @@ impl Channel {
 
     /// The client's side of the handshake.
     pub(super) fn introduce(&mut self, key: &Key) -> Result<Token> {
-        let hello: Hello = self.receive()?;
+        let hello: Hello = self.receive().map_err(|error| {
+            // It serves one client at a time; whoever comes meanwhile waits to be accepted.
+            match error.downcast_ref::<io::Error>().is_some_and(is_late) {
+                true => anyhow::Error::msg(BUSY),
+                false => error,
+            }
+        })?;
         anyhow::ensure!(
             hello.ropewalk_probe == VERSION,
             "the other end speaks version {} of the probe, this one {VERSION}; use the same ropewalk at both",
@@ -303,6 +313,14 @@ mod tests {
         let error = client.introduce(&Key::new("robe")).unwrap_err();
         assert!(error.to_string().contains("the key is wrong"), "{error}");
         assert_eq!(theirs.join().unwrap(), None);
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_may_be_busy() {
+        let (mut client, _server) = pair();
+        client.patience(Duration::from_millis(50));
+        let error = client.introduce(&Key::new("rope")).unwrap_err();
+        assert!(error.to_string().contains("busy with somebody else"), "{error}");
     }
 
     #[test]

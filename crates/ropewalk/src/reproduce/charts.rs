@@ -17,12 +17,8 @@ pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Resul
                 let series =
                     |name: &str| paper.series(name, driver.name, &|run| results.of(driver.name, run));
                 if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
-                    let stroke = match driver.name {
-                        LAB => Stroke::Long,
-                        VIRTUAL => Stroke::Crossed,
-                        _ => Stroke::Solid,
-                    };
-                    drawing.line(format!("{}, {}", line.title, driver.title), &values, colour, stroke);
+                    let name = format!("{}, {}", line.title, driver.title);
+                    drawing.line(name, &values, colour, stroke(driver.name));
                 }
             }
         }
@@ -33,6 +29,36 @@ pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Resul
     Ok(())
 }
 
+/// The stroke of a driver's lines.
+fn stroke(driver: &str) -> Stroke {
+    match driver {
+        LAB => Stroke::Long,
+        VIRTUAL => Stroke::Crossed,
+        _ => Stroke::Solid,
+    }
+}
+
+/// Whose lines have which stroke, in sentences.
+pub(super) fn legend(results: &Results) -> String {
+    if !results.any(LAB) && !results.any(VIRTUAL) {
+        return "Dashed, with open marks: the paper. Solid: here.".to_owned();
+    }
+    let drivers = page::DRIVERS.iter().filter(|driver| results.any(driver.name));
+    let drivers = drivers.map(|driver| format!("{}: {}.", words(stroke(driver.name)), driver.place));
+    let all: Vec<String> =
+        [format!("{}: the paper.", words(Stroke::Short))].into_iter().chain(drivers).collect();
+    all.join(" ")
+}
+
+fn words(stroke: Stroke) -> &'static str {
+    match stroke {
+        Stroke::Solid => "Solid, with dots",
+        Stroke::Long => "In long dashes, with triangles",
+        Stroke::Crossed => "In long dashes, with crosses",
+        Stroke::Short => "In short dashes, with open circles",
+    }
+}
+
 struct Drawing {
     /// Labels along the x axis.
     labels: Vec<String>,
@@ -40,9 +66,9 @@ struct Drawing {
 }
 
 impl Drawing {
-    /// The labels as numbers, if all are.
+    /// The labels as numbers, if all are, of one unit.
     fn places(&self) -> Option<Vec<f64>> {
-        self.labels.iter().map(|l| label_number(l)).collect()
+        figure::places(&self.labels)
     }
 
     fn line(&mut self, name: String, values: &[(String, f64)], colour: usize, stroke: Stroke) {
@@ -82,4 +108,34 @@ fn labels(paper: &Paper, plot: &file::Plot) -> Vec<String> {
         }
     }
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_scenario::report::Report;
+
+    #[test]
+    fn the_legend_names_the_stroke_of_each_driver_that_ran() {
+        let of = |drivers: &[&'static str]| {
+            let mut results = Results::default();
+            for driver in drivers {
+                results.0.insert((*driver, "run".to_owned()), vec![Report::default()]);
+            }
+            // A directory without a finished run is no run.
+            results.0.insert((VIRTUAL, "other".to_owned()), Vec::new());
+            legend(&results)
+        };
+        assert_eq!(of(&["sim"]), "Dashed, with open marks: the paper. Solid: here.");
+        assert_eq!(
+            of(&["sim", LAB]),
+            "In short dashes, with open circles: the paper. Solid, with dots: in the simulator. \
+             In long dashes, with triangles: in the lab."
+        );
+        assert_eq!(
+            of(&[VIRTUAL]),
+            "In short dashes, with open circles: the paper. \
+             In long dashes, with crosses: on a kernel in virtual time."
+        );
+    }
 }

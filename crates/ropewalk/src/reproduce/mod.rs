@@ -181,8 +181,9 @@ fn page_directory(paper: &Path) -> PathBuf {
     docs.map_or_else(PathBuf::new, |docs| docs.join("papers"))
 }
 
-fn store(runs: &Path, driver: &str, run: &str) -> Result<Store> {
-    Store::open(&runs.join(driver).join(run))
+/// Where the runs of a scenario by a driver are kept.
+fn place(runs: &Path, driver: &str, run: &str) -> PathBuf {
+    runs.join(driver).join(run)
 }
 
 /// Makes the runs that are missing.
@@ -195,7 +196,7 @@ fn work(
 ) -> Result<()> {
     let mut stores = Vec::new();
     for run in paper.runs_of(driver.name()) {
-        let store = store(runs, driver.name(), &run.name)?;
+        let store = Store::open(&place(runs, driver.name(), &run.name))?;
         if !resume && !store.is_empty() {
             let sentence = format!(
                 "{} has runs already; add --resume to keep those that still fit, or choose another directory with --runs",
@@ -223,10 +224,11 @@ fn collect(paper: &Paper, runs: &Path) -> Result<Results> {
     let mut results = Results::default();
     for driver in page::DRIVERS {
         for run in paper.runs_of(driver.name) {
-            if !runs.join(driver.name).join(&run.name).is_dir() {
+            let directory = place(runs, driver.name, &run.name);
+            if !directory.is_dir() {
                 continue;
             }
-            let finished = store(runs, driver.name, &run.name)?.of(&run.plan)?;
+            let finished = Store::look(&directory).of(&run.document, &run.plan)?;
             let reports = finished.into_iter().map(|(_, report)| report).collect();
             results.0.insert((driver.name, run.name.clone()), reports);
         }

@@ -1,5 +1,6 @@
 //! Where a page comes from: what its head says, and whether that is still so.
 
+use crate::sim::identity::Identity;
 use anyhow::Result;
 use ropewalk_scenario::paper::Paper;
 use std::fmt;
@@ -85,8 +86,9 @@ fn rows(paper: &Paper, directory: &Path) -> Result<String> {
     };
     take(&std::fs::read(directory.join(ropewalk_scenario::paper::FILE_NAME))?);
     for run in &paper.runs {
+        let mut identity = Identity::new(&run.document);
         for point in &run.plan.points {
-            take(run.plan.scenario(point)?.hash().as_bytes());
+            take(identity.of(&run.plan.scenario(point)?).as_bytes());
             take(&point.seed.to_be_bytes());
         }
     }

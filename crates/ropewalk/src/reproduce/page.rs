@@ -1,7 +1,7 @@
 //! The page of a paper.
 
 use super::origin::Origin;
-use super::{Results, outcomes};
+use super::{Results, charts, outcomes};
 use ropewalk_scenario::paper::file::{Claim, ClaimKind, Run};
 use ropewalk_scenario::paper::formula::{self, Value};
 use ropewalk_scenario::paper::{LAB, Outcome, Paper, Reported, VIRTUAL};
@@ -100,7 +100,7 @@ pub(super) fn render(paper: &Paper, name: &str, results: &Results, made: &Made) 
     past(&mut out, paper, results);
     reasons(&mut out, paper, results);
     settings(&mut out, paper);
-    plots(&mut out, paper, name);
+    plots(&mut out, paper, name, results);
     scenarios(&mut out, paper, name);
     out
 }
@@ -369,9 +369,9 @@ fn settings(out: &mut String, paper: &Paper) {
     }
 }
 
-fn plots(out: &mut String, paper: &Paper, name: &str) {
+fn plots(out: &mut String, paper: &Paper, name: &str, results: &Results) {
     if !paper.file.plot.is_empty() {
-        out.push_str("\n## Charts\n\nDashed, with open marks: the paper. Solid: here.\n");
+        let _ = writeln!(out, "\n## Charts\n\n{}", charts::legend(results));
     }
     for plot in &paper.file.plot {
         let _ = write!(out, "\n![{}]({name}/{}.svg)\n", plot.title, plot.name);

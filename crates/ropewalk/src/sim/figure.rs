@@ -8,7 +8,7 @@ use ropewalk_scenario::Scenario;
 use ropewalk_scenario::document::fits;
 use ropewalk_scenario::file::Figure;
 use ropewalk_scenario::paper::formula::label_number;
-use ropewalk_scenario::report::{Metric, Report};
+use ropewalk_scenario::report::{Aggregate, Metric, Report};
 use ropewalk_scenario::sweep::Plan;
 use std::path::Path;
 
@@ -92,12 +92,13 @@ pub(crate) fn write_of_time(directory: &Path, scenario: &Scenario, report: &Repo
     Ok(())
 }
 
-/// Draws the charts over axes of a sweep.
-pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<()> {
+/// Draws the charts over axes of a sweep; returns the files' names.
+pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) -> Result<Vec<String>> {
+    let mut written = Vec::new();
     for figure in plan.base.figure.iter().filter(|f| f.x != "time") {
         let Some(scale) = plan.scales.iter().find(|s| s.name == figure.x) else { continue };
         let labels: Vec<String> = scale.steps.iter().map(|s| s.0.clone()).collect();
-        let numbers: Option<Vec<f64>> = labels.iter().map(|l| label_number(l)).collect();
+        let numbers = places(&labels);
         let by = figure.by.as_ref().and_then(|by| plan.scales.iter().find(|s| s.name == *by));
         let by: Vec<Option<&str>> =
             by.map_or(vec![None], |s| s.steps.iter().map(|s| Some(s.0.as_str())).collect());
@@ -118,8 +119,22 @@ pub(crate) fn write_of_sweep(directory: &Path, plan: &Plan, reports: &[Report]) 
             &plan.base,
             Chart { title: "", x: &figure.x, y: String::new(), lines, names },
         )?;
+        written.push(format!("{}.svg", figure.name));
     }
-    Ok(())
+    Ok(written)
+}
+
+/// Where labels are on a scale: their numbers, if all have the same unit. `500us` and `1ms`, or
+/// `11a` and `11n`, are names.
+pub(crate) fn places(labels: &[String]) -> Option<Vec<f64>> {
+    let is_alike = labels.windows(2).all(|two| unit(&two[0]) == unit(&two[1]));
+    let numbers: Option<Vec<f64>> = labels.iter().map(|label| label_number(label)).collect();
+    numbers.filter(|_| is_alike)
+}
+
+/// What is behind the number that a label begins with.
+fn unit(label: &str) -> &str {
+    label.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
 }
 
 fn name(figure: &Figure, metric: &str, by: Option<&str>) -> String {
@@ -161,7 +176,7 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
             .any(|w| w.table == metric.table && w.column == metric.column && fits(&w.row, &metric.row))
     };
     let line = |(i, column): (usize, &String)| {
-        let x = |row: usize| (row + 1) as f64 * report.series.interval_s;
+        let x = |row: usize| output::end_of(row, report.series.interval_s);
         let dot = |(row, values): (usize, &Vec<Option<f64>>)| {
             values.get(i).copied().flatten().map(|v| Dot { x: x(row), mean: v, least: v, most: v })
         };
@@ -176,9 +191,21 @@ fn over_time(figure: &Figure, report: &Report) -> Vec<Line> {
 
 fn write(directory: &Path, figure: &Figure, scenario: &Scenario, chart: Chart<'_>) -> Result<()> {
     let title = figure.title.as_deref().unwrap_or(&scenario.title);
-    let column = |text: &String| text.parse::<Metric>().map(|m| m.column).ok();
-    let y = figure.y.iter().filter_map(column).next().unwrap_or_default();
-    write_chart(directory, &figure.name, &Chart { title, y, ..chart })
+    write_chart(directory, &figure.name, &Chart { title, y: upwards(figure), ..chart })
+}
+
+/// What goes up: the columns, whose names say their units, each once.
+fn upwards(figure: &Figure) -> String {
+    let mut columns: Vec<String> = Vec::new();
+    for metric in figure.y.iter().filter_map(|text| text.parse::<Metric>().ok()) {
+        // An index of fairness has no unit. Over time it is the single rows that are drawn.
+        let is_index = metric.aggregate == Some(Aggregate::Jain) && figure.x != "time";
+        let column = if is_index { "jain".to_owned() } else { metric.column };
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns.join(", ")
 }
 
 /// Draws a chart into `NAME.svg`.
@@ -277,4 +304,38 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
     canvas.present()?;
     drop(graph);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(labels: &[&str]) -> Option<Vec<f64>> {
+        places(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn labels_are_on_a_scale_if_they_have_one_unit() {
+        assert_eq!(placed(&["10ms", "50ms", "2.5ms"]), Some(vec![10.0, 50.0, 2.5]));
+        assert_eq!(placed(&["1", "3", "11"]), Some(vec![1.0, 3.0, 11.0]));
+        // 500 µs would be to the right of 20 ms, and all standards of 802.11 at one place.
+        assert_eq!(placed(&["500us", "20ms"]), None);
+        assert_eq!(placed(&["11a-54", "11n-MCS7", "11ac-80MHz-MCS9"]), None);
+        assert_eq!(placed(&["off", "on"]), None);
+    }
+
+    #[test]
+    fn an_axis_names_every_column_that_goes_up() {
+        let figure = |x: &str, y: &[&str]| Figure {
+            name: "f".into(),
+            title: None,
+            x: x.into(),
+            y: y.iter().map(|text| (*text).to_owned()).collect(),
+            by: None,
+        };
+        let both = ["flow.load.goodput_mbps", "flow.ping.rtt_ms", "sum(flow.*.goodput_mbps)"];
+        assert_eq!(upwards(&figure("hops", &both)), "goodput_mbps, rtt_ms");
+        assert_eq!(upwards(&figure("hops", &["jain(flow.*.goodput_mbps)"])), "jain");
+        assert_eq!(upwards(&figure("time", &["jain(flow.*.goodput_mbps)"])), "goodput_mbps");
+    }
 }

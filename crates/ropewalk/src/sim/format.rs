@@ -19,9 +19,14 @@ pub(crate) enum Format {
 
 impl Format {
     /// Writes a file for each table that has rows, the time series among them. `numbers` are those
-    /// of the runs in their sweep.
+    /// of the runs in their sweep. Returns the files' names.
     #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
-    pub(crate) fn write(self, directory: &Path, reports: &[Report], numbers: &[usize]) -> Result<()> {
+    pub(crate) fn write(
+        self,
+        directory: &Path,
+        reports: &[Report],
+        numbers: &[usize],
+    ) -> Result<Vec<String>> {
         match self {
             Format::Csv => output::write_tables(directory, reports),
             #[cfg(feature = "parquet")]
@@ -31,14 +36,17 @@ impl Format {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(directory: &Path, reports: &[Report], numbers: &[usize]) -> Result<()> {
+fn parquet(directory: &Path, reports: &[Report], numbers: &[usize]) -> Result<Vec<String>> {
     let point = reports.first().map_or(&[][..], |report| &report.provenance.point);
     let axes: Vec<String> = point.iter().map(|(axis, _)| axis.clone()).collect();
     let run = |(number, report)| ropewalk_table::Run { name: format!("{number:06}"), report };
     let runs: Vec<_> = numbers.iter().zip(reports).map(run).collect();
+    let mut written = Vec::new();
     for table in ropewalk_table::tables(&runs, &axes)?.iter().filter(|table| table.rows() > 0) {
         let bytes = ropewalk_table::parquet::encode(table)?;
-        output::write(&directory.join(format!("{}.parquet", table.name)), &bytes)?;
+        let name = format!("{}.parquet", table.name);
+        output::write(&directory.join(&name), &bytes)?;
+        written.push(name);
     }
-    Ok(())
+    Ok(written)
 }

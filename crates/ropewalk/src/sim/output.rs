@@ -39,6 +39,12 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
+/// Gives a file another name.
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to)
+        .map_err(|e| failure(Code::Unwritable, format!("{} cannot be renamed: {e}", from.display())))
+}
+
 /// Writes a value as JSON.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
@@ -46,19 +52,23 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
     write(path, &bytes)
 }
 
-/// Writes a CSV file for each table that has rows, and the time series.
-pub(crate) fn write_tables(directory: &Path, reports: &[Report]) -> Result<()> {
+/// Writes a CSV file for each table that has rows, and the time series; returns the files' names.
+pub(crate) fn write_tables(directory: &Path, reports: &[Report]) -> Result<Vec<String>> {
+    let mut written = Vec::new();
     let mut tables = Tables { reports, wanted: 0, files: Vec::new() };
     if let Some(first) = reports.first() {
         first.visit(&mut tables);
     }
     for (name, text) in tables.files {
-        write(&directory.join(format!("{name}.csv")), &text?)?;
+        let name = format!("{name}.csv");
+        write(&directory.join(&name), &text?)?;
+        written.push(name);
     }
     if reports.iter().any(|r| !r.series.rows.is_empty()) {
         write(&directory.join("series.csv"), &series(reports)?)?;
+        written.push("series.csv".to_owned());
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Makes the tables' files, each of all reports' rows.
@@ -123,6 +133,12 @@ fn file<R: Row>(first: &Report, lines: &[Vec<String>]) -> Result<Vec<u8>> {
     Ok(out.into_inner()?)
 }
 
+/// When an interval of a time series ends, seconds, as in the Parquet tables. Intervals are whole
+/// nanoseconds: three of 0.1 s are 0.3 s, to the bit.
+pub(super) fn end_of(number: usize, interval_s: f64) -> f64 {
+    (number + 1) as f64 * (interval_s * 1e9).round() / 1e9
+}
+
 /// Time series of all reports, one value a line, as programs for statistics like it.
 fn series(reports: &[Report]) -> Result<Vec<u8>> {
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -130,7 +146,7 @@ fn series(reports: &[Report]) -> Result<Vec<u8>> {
     for report in reports {
         let labels = labels(report);
         for (i, row) in report.series.rows.iter().enumerate() {
-            let time = ((i + 1) as f64 * report.series.interval_s).to_string();
+            let time = end_of(i, report.series.interval_s).to_string();
             for (metric, value) in report.series.columns.iter().zip(row) {
                 let Some(value) = value else { continue };
                 let line = labels.iter().cloned().chain([time.clone(), metric.clone(), value.to_string()]);
@@ -139,4 +155,20 @@ fn series(reports: &[Report]) -> Result<Vec<u8>> {
         }
     }
     Ok(out.into_inner()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_scenario::report::Series;
+
+    #[test]
+    fn times_of_a_series_are_multiples_of_its_interval() {
+        let (columns, rows) = (vec!["flow.down.rtt_ms".to_owned()], vec![vec![Some(2.5)]; 3]);
+        let report = Report { series: Series { interval_s: 0.1, columns, rows }, ..Report::default() };
+        let text = String::from_utf8(series(&[report]).unwrap()).unwrap();
+        let times: Vec<&str> = text.lines().map(|line| line.split(',').nth(1).unwrap()).collect();
+        assert_eq!(times, ["time_s", "0.1", "0.2", "0.3"]);
+        assert_eq!(end_of(999_999, 0.001), 1000.0);
+    }
 }

@@ -51,9 +51,9 @@ fn reports(
         if number >= seeds {
             return;
         }
-        let mut own = scenario.clone();
-        own.seed = scenario.seed.wrapping_add(u64::from(number));
-        let report = Simulator.run(document, &own, interrupted);
+        let seed = scenario.seed.wrapping_add(u64::from(number));
+        let report = with_seed(document, scenario, seed)
+            .and_then(|(document, own)| Simulator.run(&document, &own, interrupted));
         done.lock().unwrap_or_else(|broken| broken.into_inner()).push((number, report));
     };
     std::thread::scope(|scope| {
@@ -64,6 +64,17 @@ fn reports(
     let mut done = done.into_inner().unwrap_or_else(|broken| broken.into_inner());
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, report)| report).collect()
+}
+
+/// The scenario with another seed, as `--seed` gives it: places that chance decides are drawn anew.
+fn with_seed(document: &Document, scenario: &Scenario, seed: u64) -> Result<(Document, Scenario)> {
+    if seed == scenario.seed {
+        return Ok((document.clone(), scenario.clone()));
+    }
+    let mut document = document.clone();
+    document.set_text(&format!("seed={seed}"))?;
+    let scenario = document.scenario()?;
+    Ok((document, scenario))
 }
 
 fn render(reports: &[Report]) -> String {
@@ -154,7 +165,8 @@ fn mean_and_error(values: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::mean_and_error;
+    use super::{mean_and_error, with_seed};
+    use ropewalk_scenario::Document;
 
     #[test]
     fn the_standard_error_is_the_samples_deviation_over_the_root_of_their_number() {
@@ -163,5 +175,21 @@ mod tests {
         assert_eq!(mean_and_error(&[3.0, 3.0]), "3 ± 0");
         assert_eq!(mean_and_error(&[3.0]), "3");
         assert_eq!(mean_and_error(&[]), "-");
+    }
+
+    #[test]
+    fn each_seed_draws_its_own_places() {
+        let text = "duration = \"1s\"\n[node.a]\nwithin = [[0, 0], [100, 100]]\n";
+        let document = Document::parse("s.toml", text).unwrap();
+        let scenario = document.scenario().unwrap();
+        let at = |seed: u64| {
+            let (_, own) = with_seed(&document, &scenario, seed).unwrap();
+            assert_eq!(own.seed, seed);
+            let place = &own.node["a"].position;
+            (place.x_m, place.y_m)
+        };
+        assert_eq!(at(scenario.seed), (scenario.node["a"].position.x_m, scenario.node["a"].position.y_m));
+        assert_ne!(at(scenario.seed), at(scenario.seed + 1));
+        assert_eq!(at(7), at(7));
     }
 }

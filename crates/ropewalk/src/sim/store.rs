@@ -1,25 +1,40 @@
 //! Where a sweep keeps its finished runs: a file for each, so that an interrupted sweep has lost nothing but what was running.
 
+use super::identity::Identity;
 use super::output;
+use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
 use anyhow::Result;
-use ropewalk_scenario::report::Report;
+use ropewalk_scenario::Document;
+use ropewalk_scenario::report::{Provenance, Report};
 use ropewalk_scenario::sweep::{Plan, Point};
-use std::fs;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// The runs' directory.
 #[derive(Debug)]
 pub(crate) struct Store {
     runs: PathBuf,
+    /// Locked for as long as runs may be kept here.
+    _lock: Option<File>,
 }
 
 impl Store {
-    /// Below a sweep's directory.
+    /// Below a sweep's directory, for this process alone.
     pub(crate) fn open(directory: &Path) -> Result<Store> {
         let runs = directory.join("runs");
         output::prepare(&runs)?;
-        Ok(Store { runs })
+        let lock = lock(&runs, directory)?;
+        Ok(Store { runs, _lock: lock })
+    }
+
+    /// To read what is there, whoever writes beside that.
+    pub(crate) fn look(directory: &Path) -> Store {
+        Store { runs: directory.join("runs"), _lock: None }
     }
 
     /// Whether there is any run.
@@ -37,21 +52,198 @@ impl Store {
         output::write_json(&self.path(index), report)
     }
 
-    /// The finished runs of a plan, in its order.
-    pub(crate) fn of<'a>(&self, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
-        let mut out = Vec::new();
+    /// The finished runs of a plan, in its order. What the plan calls them counts, not what they
+    /// were called when they were made: another name makes no run anew.
+    pub(crate) fn of<'a>(&self, document: &Document, plan: &'a Plan) -> Result<Vec<(&'a Point, Report)>> {
+        let (mut out, mut identity) = (Vec::new(), Identity::new(document));
         for point in &plan.points {
-            let hash = plan.scenario(point)?.hash();
-            out.extend(self.finished(point.index, &hash, point.seed).map(|report| (point, report)));
+            let scenario = plan.scenario(point)?;
+            let found = self.finished(point.index, &identity.of(&scenario), point.seed);
+            let Some(mut report) = found else { continue };
+            // Kept under its identity; a report names the scenario.
+            report.provenance.scenario = scenario.hash();
+            report.provenance.point = point.labels.clone();
+            report.provenance.title = scenario.title;
+            out.push((point, report));
         }
         Ok(out)
     }
 
-    /// A finished run, if it is one of this scenario, seed and build; what was run of another is
+    /// A finished run, if it is one of this identity, seed and build; what was run of another is
     /// run again.
-    pub(crate) fn finished(&self, index: usize, scenario: &str, seed: u64) -> Option<Report> {
+    pub(crate) fn finished(&self, index: usize, identity: &str, seed: u64) -> Option<Report> {
         let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
         let p = &report.provenance;
-        (p.scenario == scenario && p.seed == seed && p.version == BUILD).then_some(report)
+        (p.scenario == identity && p.seed == seed && p.version == BUILD).then_some(report)
+    }
+
+    /// Gives finished runs the numbers that they have in this plan: with more seeds or values most
+    /// have another. `missing` has number, identity and seed of each that is not in its place.
+    pub(crate) fn renumber(&self, plan: &Plan, missing: &[(usize, String, u64)]) -> Result<()> {
+        let wanted: BTreeMap<(&str, u64), usize> =
+            missing.iter().map(|(number, identity, seed)| ((identity.as_str(), *seed), *number)).collect();
+        let lacking: BTreeSet<usize> = missing.iter().map(|(number, ..)| *number).collect();
+        let is_in_place = |path: &Path| {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            stem.parse::<usize>().is_ok_and(|n| n < plan.points.len() && !lacking.contains(&n))
+        };
+        let mut moves: BTreeMap<usize, (PathBuf, PathBuf)> = BTreeMap::new();
+        for path in fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let is_run = path.extension().is_some_and(|end| end == "json") && !is_in_place(&path);
+            let Some(p) = is_run.then(|| provenance(&path)).flatten() else { continue };
+            if let Some(number) = wanted.get(&(p.scenario.as_str(), p.seed)).filter(|_| p.version == BUILD) {
+                let aside = self.runs.join(format!("moved-{}-{}.json", p.scenario, p.seed));
+                moves.insert(*number, (path, aside));
+            }
+        }
+        // All are put aside first, as another may be where one goes. A kill in between loses none:
+        // what is aside is found like the rest.
+        for (from, aside) in moves.values() {
+            output::rename(from, aside)?;
+        }
+        for (number, (_, aside)) in &moves {
+            output::rename(aside, &self.path(*number))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a kept run comes from; none if the file is not whole.
+fn provenance(path: &Path) -> Option<Provenance> {
+    /// The rest of a report is skipped.
+    #[derive(Deserialize)]
+    struct Kept {
+        provenance: Provenance,
+    }
+    let kept: Kept = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    Some(kept.provenance)
+}
+
+/// Locks the runs' directory (flock(2)); a lock leaves nothing behind and ends with its process.
+fn lock(runs: &Path, directory: &Path) -> Result<Option<File>> {
+    let Ok(opened) = File::open(runs) else { return Ok(None) };
+    match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(opened)),
+        Err(Errno::WOULDBLOCK) => {
+            let sentence = format!(
+                "somebody else makes runs in {}; wait until that ends, or choose another directory",
+                directory.display()
+            );
+            Err(failure(Code::Taken, sentence))
+        }
+        // Some file systems of a network lock no directories.
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::kind_of;
+    use crate::sim::driver::Simulator;
+    use crate::sim::workers::WorkerPool;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    /// A directory that goes away.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(test: &str) -> Scratch {
+            let name = format!("ropewalk-store-{test}-{}", std::process::id());
+            Scratch(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn one_sweep_at_a_time_makes_runs_in_a_directory() {
+        let scratch = Scratch::new("lock");
+        let first = Store::open(&scratch.0).unwrap();
+        let error = Store::open(&scratch.0).unwrap_err();
+        assert_eq!(kind_of(&error), Code::Taken);
+        assert!(error.to_string().starts_with("somebody else makes runs in "), "{error}");
+        assert!(
+            Store::look(&scratch.0).is_empty(),
+            "who reads is not kept out, and there is no file of a lock"
+        );
+        drop(first);
+        // A child that another test starts has all files, and the lock, until it is its program.
+        let opens = || Store::open(&scratch.0).is_ok();
+        assert!((0..1000).any(|_| opens() || {
+            std::thread::sleep(Duration::from_millis(1));
+            false
+        }));
+    }
+
+    /// A sweep over the rate of a cable, with these names of its axis and values.
+    fn document(axis: &str, values: &str) -> Document {
+        let text = format!(
+            "title = \"{axis}\"\nduration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\n\
+             ends = [\"a:x\", \"b:x\"]\n[[sweep.axis]]\nname = \"{axis}\"\nkey = \"link.wan.rate\"\n\
+             values = {values}\n"
+        );
+        Document::parse("s.toml", &text).unwrap()
+    }
+
+    /// What a run of a point leaves, but for its figures.
+    fn report(plan: &Plan, point: &Point) -> Report {
+        let scenario = plan.scenario(point).unwrap();
+        let provenance = Provenance {
+            title: scenario.title.clone(),
+            scenario: scenario.hash(),
+            seed: point.seed,
+            point: point.labels.clone(),
+            version: BUILD.to_owned(),
+            ..Provenance::default()
+        };
+        Report { provenance, ..Report::default() }
+    }
+
+    #[test]
+    fn a_kept_run_is_called_as_the_plan_calls_it() {
+        let (scratch, values) = (Scratch::new("names"), "[\"1Mbit/s\", \"2Mbit/s\"]");
+        let store = Store::open(&scratch.0).unwrap();
+        let before = Plan::of(&document("rate", values)).unwrap();
+        for point in &before.points {
+            store.keep(point.index, &report(&before, point)).unwrap();
+        }
+        let renamed = document("speed", values);
+        let after = Plan::of(&renamed).unwrap();
+        let found = store.of(&renamed, &after).unwrap();
+        assert_eq!(found.len(), 2, "another name makes no run anew");
+        let place = &found[1].1.provenance;
+        assert_eq!(place.point, [("speed".to_owned(), "2Mbit/s".to_owned())]);
+        assert_eq!(place.title, "speed");
+    }
+
+    #[test]
+    fn what_is_finished_counts_where_more_values_and_seeds_give_it_another_number() {
+        let scratch = Scratch::new("more");
+        let store = Store::open(&scratch.0).unwrap();
+        let few = Plan::of(&document("rate", "[\"1Mbit/s\", \"2Mbit/s\"]")).unwrap();
+        for point in &few.points {
+            store.keep(point.index, &report(&few, point)).unwrap();
+        }
+        // As a kill between two moves leaves it.
+        fs::rename(store.path(1), scratch.0.join("runs/moved-x-1.json")).unwrap();
+        fs::write(store.path(5), "{ half a").unwrap();
+        let mut more = document("rate", "[\"3Mbit/s\", \"1Mbit/s\", \"2Mbit/s\"]");
+        more.set_text("sweep.seeds=2").unwrap();
+        let plan = Plan::of(&more).unwrap();
+        let asked = AtomicBool::new(false);
+        let missing = || {
+            WorkerPool::new((&more, &plan), &store, &Simulator, &asked).map(|pool| pool.missing()).unwrap()
+        };
+        assert_eq!((plan.points.len(), missing()), (6, 4));
+        let found = store.of(&more, &plan).unwrap();
+        let numbers: Vec<usize> = found.iter().map(|(point, _)| point.index).collect();
+        assert_eq!(numbers, [2, 4], "1 and 2 Mbit/s with the first seed");
+        assert_eq!(missing(), 4, "and they stay there");
     }
 }

@@ -7,10 +7,11 @@ use super::driver::{Driver, Simulator};
 use super::format::Format;
 use super::store::Store;
 use super::workers::{self, WorkerPool};
-use super::{Sweep, figure, interrupt, once, output};
+use super::{Sweep, figure, interrupt, once, output, stale};
 use crate::exit::{Code, failure};
 use crate::reproduce::origin::BUILD;
 use anyhow::Result;
+use ropewalk_scenario::file::Seeds;
 use ropewalk_scenario::over_seeds;
 use ropewalk_scenario::report::Report;
 use ropewalk_scenario::sweep::{Labels, Plan, Point};
@@ -23,6 +24,7 @@ use std::sync::atomic::Ordering;
 pub(super) fn run(args: &Sweep) -> Result<()> {
     let document = args.which.document()?;
     let plan = Plan::of(&document)?;
+    first_seed(args.which.seed, &plan.base.sweep.seeds)?;
     let directory = args.out.clone().unwrap_or_else(|| beside(&args.which.file));
     output::prepare(&directory)?;
     let store = Store::open(&directory)?;
@@ -42,6 +44,20 @@ pub(super) fn run(args: &Sweep) -> Result<()> {
     conclude(&plan, (&directory, args.format), pool.finished()?, interrupted.load(Ordering::Relaxed))
 }
 
+/// Refuses a first seed where each is listed: it would change nothing.
+fn first_seed(first: Option<u64>, seeds: &Seeds) -> Result<()> {
+    match (first, seeds) {
+        (Some(seed), Seeds::List(_)) => {
+            let sentence = format!(
+                "--seed {seed} would change nothing, as `sweep.seeds` lists the seeds; write --set 'sweep.seeds=[{seed}]' instead, \
+                 or add --set sweep.seeds=5 for five from {seed} on"
+            );
+            Err(failure(Code::Usage, sentence))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `NAME-sweep` in the current directory, for `DIR/NAME.toml`.
 fn beside(file: &Path) -> PathBuf {
     let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -59,6 +75,8 @@ struct Summary<'a> {
     finished: usize,
     unexpected: Vec<Unexpected>,
     over_seeds: Vec<OverSeeds>,
+    /// Its tables and charts.
+    files: Vec<String>,
 }
 
 /// What came of the expectations over the seeds of a point.
@@ -116,16 +134,26 @@ fn conclude(
     let over = over_seeds.iter().map(|(point, v)| told(v, point)).collect();
     let title = &plan.base.title;
     let version = BUILD;
-    let summary = Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over };
-    output::write_json(&directory.join("sweep.json"), &summary)?;
-    format.write(directory, &reports, &numbers)?;
-    figure::write_of_sweep(directory, plan, &reports)?;
+    let mut files = format.write(directory, &reports, &numbers)?;
+    files.extend(figure::write_of_sweep(directory, plan, &reports)?);
+    stale::remove(directory, &files)?;
+    let summary =
+        Summary { title, file, version, axes, runs, finished: done, unexpected, over_seeds: over, files };
+    output::write_json(&directory.join(stale::SUMMARY), &summary)?;
     if interrupted && done < runs {
         let sentence = format!(
             "interrupted: {done} of {runs} runs are finished and in {}; --resume runs the rest",
             directory.display()
         );
         return Err(failure(Code::Interrupted, sentence));
+    }
+    if done < runs {
+        let sentence = format!(
+            "{} of {runs} runs are not in {}: their files are gone, or a trace has changed since they began; --resume makes them",
+            runs - done,
+            directory.display()
+        );
+        return Err(failure(Code::Failure, sentence));
     }
     println!("{runs} runs: tables and charts are in {}", directory.display());
     for (point, verdict) in &over_seeds {
@@ -165,4 +193,19 @@ fn place(point: &Point) -> String {
 
 fn listed(labels: &Labels) -> String {
     labels.iter().map(|(axis, label)| format!("{axis} = {label}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::kind_of;
+
+    #[test]
+    fn a_first_seed_of_seeds_that_are_listed_is_refused() {
+        let error = first_seed(Some(7), &Seeds::List(vec![1, 2])).unwrap_err();
+        assert_eq!(kind_of(&error), Code::Usage);
+        assert!(error.to_string().contains("--set 'sweep.seeds=[7]'"), "{error}");
+        assert!(first_seed(Some(7), &Seeds::Count(2)).is_ok());
+        assert!(first_seed(None, &Seeds::List(vec![1, 2])).is_ok());
+    }
 }

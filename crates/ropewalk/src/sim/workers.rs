@@ -1,6 +1,7 @@
 //! Those who make the runs of a plan. They take the next run from one counter; each finished run becomes a file at once.
 
 use super::driver::Driver;
+use super::identity::Identity;
 use super::store::Store;
 use crate::exit::{Code, kind_of};
 use anyhow::Result;
@@ -46,12 +47,18 @@ impl<'a> WorkerPool<'a> {
         driver: &'a dyn Driver,
         interrupted: &'a AtomicBool,
     ) -> Result<WorkerPool<'a>> {
-        let mut missing = Vec::new();
+        let (mut missing, mut identity) = (Vec::new(), Identity::new(document));
         for point in &plan.points {
-            if store.finished(point.index, &plan.scenario(point)?.hash(), point.seed).is_none() {
-                missing.push(point);
+            let identity = identity.of(&plan.scenario(point)?);
+            if store.finished(point.index, &identity, point.seed).is_none() {
+                missing.push((point.index, identity, point.seed));
             }
         }
+        if !missing.is_empty() {
+            store.renumber(plan, &missing)?;
+            missing.retain(|(index, identity, seed)| store.finished(*index, identity, *seed).is_none());
+        }
+        let missing: Vec<&Point> = missing.iter().map(|(index, ..)| &plan.points[*index]).collect();
         let (next, failure, unusable) = (AtomicUsize::new(0), Mutex::new(None), Mutex::default());
         Ok(WorkerPool { document, plan, store, driver, interrupted, missing, next, failure, unusable })
     }
@@ -95,7 +102,10 @@ impl<'a> WorkerPool<'a> {
 
     fn one(&self, point: &Point, bar: &ProgressBar) -> Result<()> {
         let scenario = self.plan.scenario(point)?;
+        // Before the run: of a trace that changes meanwhile it may be either.
+        let identity = Identity::new(self.document).of(&scenario);
         if let Some(mut report) = self.driver.run(self.document, &scenario, self.interrupted)? {
+            report.provenance.scenario = identity;
             report.provenance.point = point.labels.clone();
             self.store.keep(point.index, &report)?;
             bar.inc(1);
@@ -110,6 +120,6 @@ impl<'a> WorkerPool<'a> {
 
     /// The finished runs, in the order of the plan.
     pub(crate) fn finished(&self) -> Result<Vec<(&'a Point, Report)>> {
-        self.store.of(self.plan)
+        self.store.of(self.document, self.plan)
     }
 }

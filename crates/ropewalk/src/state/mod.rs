@@ -221,6 +221,13 @@ impl StateDir {
 
     /// The same of a file that others may have made long: it has `most` bytes, or cannot be read.
     pub(crate) fn read_at_most(&self, name: &str, most: u64) -> anyhow::Result<Option<String>> {
+        let Some(bytes) = self.read_bytes(name, most)? else { return Ok(None) };
+        let text = String::from_utf8(bytes);
+        text.map(Some).with_context(|| format!("{} cannot be read", self.path.join(name).display()))
+    }
+
+    /// The same of one that need not be text.
+    pub(crate) fn read_bytes(&self, name: &str, most: u64) -> anyhow::Result<Option<Vec<u8>>> {
         let unreadable = || format!("{} cannot be read", self.path.join(name).display());
         let file = match self.open_file(name, OFlags::RDONLY) {
             Ok(file) => file,
@@ -230,12 +237,12 @@ impl StateDir {
             }
             Err(e) => return Err(e).with_context(unreadable),
         };
-        let mut text = String::new();
-        let read = file.take(most + 1).read_to_string(&mut text).with_context(unreadable)?;
+        let mut bytes = Vec::new();
+        let read = file.take(most + 1).read_to_end(&mut bytes).with_context(unreadable)?;
         if read as u64 > most {
             return Err(anyhow::anyhow!("it has more than {most} bytes")).with_context(unreadable);
         }
-        Ok(Some(text))
+        Ok(Some(bytes))
     }
 
     /// What a JSON file says; `None` if it is not there.

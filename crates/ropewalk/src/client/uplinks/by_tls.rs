@@ -2,6 +2,7 @@
 
 use super::{Attempt, STAGGER, Uplink, is_dead};
 use crate::client::hindered::{PROBE_PATIENCE, STREAM_PATIENCE};
+use crate::client::resolver::Resolver;
 use crate::daemon::Running;
 use crate::report::history::What;
 use ropewalk_bond::path::State;
@@ -97,7 +98,12 @@ impl Uplink {
     }
 
     /// An uplink that goes by TLS looks now and then whether UDP passes.
-    pub(super) fn probe_udp(&mut self, running: &mut Running, now: Time) -> anyhow::Result<bool> {
+    pub(super) fn probe_udp(
+        &mut self,
+        running: &mut Running,
+        resolver: &Resolver,
+        now: Time,
+    ) -> anyhow::Result<bool> {
         if self.attempts.iter().any(|a| a.is_narrow) {
             // The engine probes its base MTU, and says when that passes.
             self.next = Time::NEVER;
@@ -116,7 +122,13 @@ impl Uplink {
         if now < self.next {
             return Ok(false);
         }
-        let Some((remote, _)) = self.targets.take(|_| true) else { return Ok(false) };
+        let Some(remote) = self.targets.take(|_| true).map(|(remote, _)| remote) else {
+            // By the next probe a name may be resolved.
+            self.resolve(resolver, now);
+            self.hindered.on_probe_failed(now);
+            self.next = self.hindered.next_probe();
+            return Ok(false);
+        };
         let is_made = self.attempt(running, remote, now)?;
         self.next = now + PROBE_PATIENCE;
         Ok(is_made)

@@ -108,6 +108,9 @@ impl Grants {
                 "no client leaves this machine: start the gateway with --masquerade or --global6".into(),
             );
         }
+        if exit.global6 && here.has_no_global6 {
+            return usage("this gateway runs without --global6, so no exit can have it: leave it out".into());
+        }
         let mut said = format!("{whose} leaves by {}", exit.interface);
         if !here.interfaces.contains(&exit.interface) {
             said += ", which is not there now: until it is, nothing leaves";

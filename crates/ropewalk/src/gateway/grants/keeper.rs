@@ -41,7 +41,7 @@ pub(crate) struct Keeper {
 }
 
 /// What does not change while the gateway runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Machine {
     /// The bond's device, without which nothing can be granted; its networks.
     pub device: Option<(String, Vec<IpNet>)>,
@@ -60,14 +60,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A gateway whose clients are granted nothing.
     pub(crate) fn that_grants_nothing() -> Machine {
-        Machine {
-            device: None,
-            own: BTreeSet::new(),
-            all_joined: false,
-            in_fleet: false,
-            closed: [false; 2],
-            global: None,
-        }
+        Machine::default()
     }
 }
 
@@ -148,10 +141,8 @@ impl Keeper {
             );
         }
         let state = Mutex::new(State { grants, ..State::default() });
-        let (dir, journal) = (dir.clone(), Arc::clone(journal));
-        let anew = AtomicBool::new(false);
-        let notes = Mutex::default();
-        let told = Mutex::default();
+        let (dir, journal, anew) = (dir.clone(), Arc::clone(journal), AtomicBool::new(false));
+        let (notes, told) = Default::default();
         let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes, told });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
@@ -211,20 +202,22 @@ impl Keeper {
                 "a bunch, and a backhaul on layer 2, grant nothing to their clients",
             ));
         }
-        let here = Circumstances {
-            // In a fleet the store says who is known.
-            clients: if shared.gateway.in_fleet { Vec::new() } else { shared.clients.known() },
+        let mut here = Circumstances {
+            clients: Vec::new(),
             taken: shared.gateway.own.iter().copied().chain(listening()).collect(),
             all_joined: shared.gateway.all_joined,
             device: shared.gateway.device.iter().map(|(name, _)| name.clone()).collect(),
             interfaces: interfaces(),
             // In a fleet another gateway may let them.
             lets_nobody_out: shared.gateway.closed == [true; 2] && !shared.gateway.in_fleet,
+            has_no_global6: shared.gateway.global.is_none(),
         };
         if shared.gateway.in_fleet {
             return shared.change_in_fleet(change, here);
         }
         let mut state = shared.lock();
+        // Who is revoked from here on waits for the lock, to lose also what is granted now.
+        here.clients = shared.clients.known();
         let before = state.grants.clone();
         let said = state.grants.change(change, &here)?;
         let done = shared.write(&mut state).and_then(|()| shared.put(&mut state, false, ask));
@@ -493,6 +486,7 @@ impl Shared {
             wanted.groups.clear();
         }
         (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
+        wanted.inside.extend(networks);
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());

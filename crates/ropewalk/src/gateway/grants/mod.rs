@@ -168,6 +168,8 @@ pub(crate) struct Circumstances {
     pub interfaces: BTreeSet<String>,
     /// This machine forwards only for what is granted.
     pub lets_nobody_out: bool,
+    /// No client has an address that the world sees.
+    pub has_no_global6: bool,
 }
 
 impl Grants {
@@ -187,8 +189,8 @@ impl Grants {
                 if limit == Limit::default() {
                     return Err(failure(Code::Usage, "name a cap: --down RATE, --up RATE, or both"));
                 }
+                full(self.limits.len() + usize::from(!self.limits.contains_key(&client)))?;
                 self.limits.insert(client.clone(), limit);
-                full(self.limits.len())?;
                 Ok(format!("{client} has a cap"))
             }
             Change::LimitRemove { client } => match self.limits.remove(&client) {
@@ -354,6 +356,7 @@ impl Grants {
             ended: ended.map(|e| (e.protocol, e.port.get(), e.to.get())).collect(),
             groups: self.groups.values().map(group).collect(),
             limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
+            inside: behind.values().flatten().copied().collect(),
             closed: [false; 2],
             global: None,
         }

@@ -117,6 +117,22 @@ fn a_cap_has_a_side_at_least() {
     assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants);
 }
 
+#[test]
+fn a_cap_too_many_is_refused_and_changes_nothing() {
+    let mut grants = Grants::default();
+    let limit = Limit { down: Some("10Mbit".parse().unwrap()), up: None };
+    grants.limits.extend((0..MOST).map(|n| (format!("client{n}"), limit)));
+    let full = grants.clone();
+    let set = |client: &str| Change::LimitSet { client: client.into(), limit };
+    let error = grants.change(set("alice"), &here()).unwrap_err();
+    assert_eq!(error.to_string(), "there may be 1024 at most");
+    assert_eq!(grants, full, "a refusal changes nothing");
+    grants.limits.remove("client0");
+    grants.change(set("alice"), &here()).unwrap();
+    grants.change(set("alice"), &here()).unwrap();
+    assert_eq!(grants.limits.len(), MOST, "one in place of another is none more");
+}
+
 fn set_exit(whose: Whose, interface: &str) -> Change {
     Change::ExitSet { whose, exit: Exit { interface: interface.into(), global6: false } }
 }
@@ -155,6 +171,19 @@ fn an_exit_is_a_clients_or_a_groups() {
     grants.change(set_exit(home, "wan2"), &here()).unwrap();
     grants.forget("bob");
     assert!(grants.exits.is_empty(), "it ends with the group's last member: {grants:?}");
+}
+
+#[test]
+fn an_exit_leaves_no_addresses_as_they_are_where_none_is_global() {
+    let mut grants = Grants::default();
+    let exit = Exit { interface: "wan2".into(), global6: true };
+    let set = Change::ExitSet { whose: Whose::Client("alice".into()), exit };
+    let without = Circumstances { has_no_global6: true, ..here() };
+    let error = grants.change(set.clone(), &without).unwrap_err();
+    assert!(error.to_string().contains("runs without --global6"), "{error}");
+    assert_eq!(grants, Grants::default(), "a refusal changes nothing");
+    grants.change(set_exit(Whose::Client("alice".into()), "wan2"), &without).unwrap();
+    grants.change(set, &here()).unwrap();
 }
 
 #[test]

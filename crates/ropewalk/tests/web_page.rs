@@ -208,6 +208,8 @@ fn changes_of_a_path(browser: &mut Browser, states: &States) {
     eventually("the daemon's status has the class", || class_of(states, "wan2") == "backup");
     browser.wait_for(&format!("{} === 'backup'", cell("wan2", "class")));
     browser.wait_for("document.querySelector('.timeline').textContent.includes('wan2 is now backup')");
+    // Live data may be faster than the answer that closes a dialog.
+    browser.wait_for("!document.querySelector('dialog')");
     // What the daemon refuses is said, and the dialog stays.
     browser.eval("document.querySelector('[aria-label=\"Change path wan2\"]').click()");
     browser.eval("document.querySelector('dialog [value=metered]').click()");
@@ -216,6 +218,7 @@ fn changes_of_a_path(browser: &mut Browser, states: &States) {
     browser.eval("document.querySelector('dialog input[type=text]').value = '10GB'");
     browser.eval("document.querySelector('dialog [type=submit]').click()");
     browser.wait_for(&format!("/^metered, .* of 10.0 GB left$/.test({})", cell("wan2", "class")));
+    browser.wait_for("!document.querySelector('dialog')");
     // Taken away and added again.
     browser.eval("document.querySelector('[aria-label=\"Change path wan2\"]').click()");
     browser.eval("document.querySelector('dialog .danger').click()");

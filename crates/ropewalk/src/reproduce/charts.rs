@@ -14,8 +14,10 @@ pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Resul
         for (colour, line) in plot.line.iter().enumerate() {
             drawing.reported(paper, line, colour);
             for driver in page::DRIVERS.iter().filter(|d| results.any(d.name)) {
-                let series =
-                    |name: &str| paper.series(name, driver.name, &|run| results.of(driver.name, run));
+                let series = |name: &str| {
+                    let value = paper.series(name, driver.name, &|run| results.of(driver.name, run))?;
+                    Ok(undilated(paper, driver.name, name, value))
+                };
                 if let Ok(Value::Many(values)) = formula::evaluate(&line.value, &series) {
                     let name = format!("{}, {}", line.title, driver.title);
                     drawing.line(name, &values, colour, stroke(driver.name));
@@ -27,6 +29,24 @@ pub(super) fn write(paper: &Paper, results: &Results, directory: &Path) -> Resul
         figure::write_chart(directory, &plot.name, &chart)?;
     }
     Ok(())
+}
+
+/// Times of a run whose air is slower are told as of one that is not, as its figures are.
+fn undilated(paper: &Paper, driver: &str, name: &str, value: Value) -> Value {
+    let series = paper.file.series.iter().find(|s| s.name == name && s.over.as_deref() == Some("time"));
+    let run = series.and_then(|series| paper.runs_of(driver).iter().find(|r| r.name == series.run));
+    let dilation = run.map_or(1.0, |run| f64::from(run.plan.base.medium.time_dilation));
+    match value {
+        Value::Many(values) if dilation > 1.0 => {
+            Value::Many(values.into_iter().map(|(label, y)| (earlier(label, dilation), y)).collect())
+        }
+        value => value,
+    }
+}
+
+/// So many times earlier, a label such as `0.8s`.
+fn earlier(label: String, dilation: f64) -> String {
+    label_number(&label).map_or(label, |seconds| format!("{}s", seconds / dilation))
 }
 
 /// The stroke of a driver's lines.
@@ -114,6 +134,12 @@ fn labels(paper: &Paper, plot: &file::Plot) -> Vec<String> {
 mod tests {
     use super::*;
     use ropewalk_scenario::report::Report;
+
+    #[test]
+    fn times_of_a_slower_air_are_told_as_of_full_rate() {
+        assert_eq!(earlier("0.8s".to_owned(), 8.0), "0.1s");
+        assert_eq!(earlier("80s".to_owned(), 8.0), "10s");
+    }
 
     #[test]
     fn the_legend_names_the_stroke_of_each_driver_that_ran() {

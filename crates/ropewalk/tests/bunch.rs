@@ -243,6 +243,8 @@ fn read_all(mut from: TcpStream, count: &AtomicUsize) -> (Vec<u8>, Option<ErrorK
                 all.extend_from_slice(&part[..n]);
                 count.store(all.len(), Ordering::Relaxed);
             }
+            // The end of a child, where a read has a timeout.
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return (all, Some(e.kind())),
         }
     }

@@ -175,7 +175,11 @@ fn send_all(mut socket: TcpStream, seed: u64, bytes: u64) -> Result<(), String> 
 fn receive_all(mut socket: TcpStream, seed: u64, bytes: u64, arrived: &AtomicU64) -> Result<(), String> {
     let (mut at, mut chunk, mut wanted) = (0_u64, vec![0; CHUNK], vec![0; CHUNK]);
     loop {
-        let len = socket.read(&mut chunk).map_err(|e| format!("receiving after {at} bytes: {e}"))?;
+        let len = match socket.read(&mut chunk) {
+            // The end of a child, where a read has a timeout.
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            read => read.map_err(|e| format!("receiving after {at} bytes: {e}"))?,
+        };
         if len == 0 {
             return if at == bytes { Ok(()) } else { Err(format!("it ended after {at} of {bytes} bytes")) };
         }

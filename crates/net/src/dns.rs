@@ -103,12 +103,11 @@ pub fn ask_past_bond(name: &str) -> Vec<IpAddr> {
         let found = [DnsQueryType::Aaaa, DnsQueryType::A].map(|kind| query(None, server, name, kind));
         found.into_iter().flatten().flatten().collect::<Vec<IpAddr>>()
     };
-    // Whoever serves names on this machine was asked by the system's resolver.
-    let elsewhere = servers.into_iter().filter(|server| !server.is_loopback());
-    elsewhere.map(of).find(|found| !found.is_empty()).unwrap_or_default()
+    servers.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// The first name servers of `resolv.conf` that may be asked, by an interface or by any.
+/// The first name servers of `resolv.conf` that may be asked by an interface; without one, those of
+/// other machines: whoever serves names on this one was asked by the system's resolver.
 fn servers(text: &str, interface: Option<&str>) -> Vec<IpAddr> {
     let lines = text.lines().filter_map(|l| l.trim().strip_prefix("nameserver")?.split_whitespace().next());
     // An address of the link alone may name its interface; the socket is that interface's.
@@ -116,7 +115,7 @@ fn servers(text: &str, interface: Option<&str>) -> Vec<IpAddr> {
         Some((address, zone)) => address.parse().ok().filter(|_| Some(zone) == interface),
         None => word.parse().ok(),
     });
-    own.take(MOST_SERVERS).collect()
+    own.filter(|server: &IpAddr| interface.is_some() || !server.is_loopback()).take(MOST_SERVERS).collect()
 }
 
 /// Asks one name server for addresses of a kind; `None` if it does not answer.
@@ -279,6 +278,9 @@ mod tests {
         assert_eq!(servers(text, Some("wan1")), [six("fe80::2"), six("2001:db8::53")]);
         assert_eq!(servers(text, None), [six("2001:db8::53"), six("192.0.2.53")]);
         assert_eq!(servers("", Some("wan1")), Vec::<IpAddr>::new());
+        let local = "nameserver 127.0.0.1\nnameserver ::1\nnameserver 192.0.2.53\n";
+        assert_eq!(servers(local, None), [six("192.0.2.53")], "those of this machine take no place");
+        assert_eq!(servers(local, Some("wan1")), [six("127.0.0.1"), six("::1")]);
     }
 
     #[test]

@@ -54,9 +54,8 @@ impl SharedClients {
     /// The networks that a client says it has, as far as they are expected.
     fn expected(&self, name: Option<&str>, hello: &ClientHello) -> Result<Vec<IpNet>, Refusal> {
         let told = BackhaulEnd::of(&hello.extensions).map(|h| h.networks).unwrap_or_default();
-        let known = name.and_then(|n| self.networks.get(n)).map_or(&[][..], Vec::as_slice);
-        let is_known = |n: &IpNet| known.iter().any(|k| k.trunc().contains(n));
-        if told.iter().all(is_known) { Ok(told) } else { Err(Refusal::Network) }
+        let is_expected = |n: &IpNet| name.is_some_and(|name| is_its(&self.networks, name, n));
+        if told.iter().all(is_expected) { Ok(told) } else { Err(Refusal::Network) }
     }
 
     /// What the client with this key is called.
@@ -167,6 +166,16 @@ impl SharedClients {
     }
 }
 
+/// Of networks within each other the narrowest counts, as in the firewall: a network is of those named
+/// for this client, and of no narrower one that is named for another.
+fn is_its(all: &BTreeMap<String, Vec<IpNet>>, name: &str, told: &IpNet) -> bool {
+    let narrowest = |named: &Vec<IpNet>| {
+        named.iter().map(IpNet::trunc).filter(|n| n.contains(told)).map(|n| n.prefix_len()).max()
+    };
+    let own = all.get(name).and_then(narrowest);
+    own.is_some() && all.values().all(|named| narrowest(named) <= own)
+}
+
 impl Registry for SharedClients {
     fn is_ready(&mut self, client: &PublicKey, hello: &ClientHello) -> bool {
         !self.is_draining() && self.store.is_ready(client, hello)
@@ -178,5 +187,58 @@ impl Registry for SharedClients {
         let name = self.name_of(client);
         let networks = self.expected(name.as_deref(), hello).inspect_err(said)?;
         Ok(Admission { networks, ..admission })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::Scratch;
+    use ropewalk_session::{BackhaulRole, CipherSet, Extensions, Layer};
+
+    #[test]
+    fn a_client_takes_no_network_that_is_named_for_another() {
+        let nets = |all: &[&str]| all.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+        let named = |name: &str, all: &[&str]| RoutedSubnets { name: name.into(), networks: nets(all) };
+        let scratch = Scratch::new();
+        let clients = SharedClients::open(&scratch.0, Pool::none()).unwrap();
+        let clients = clients.with_networks(&[
+            named("alice", &["10.0.0.0/8"]),
+            named("bob", &["10.9.0.1/16", "192.168.8.0/24"]),
+            named("carol", &["192.168.8.0/24"]),
+        ]);
+        let expected = |name: Option<&str>, told: &[&str]| {
+            let end = BackhaulEnd { role: BackhaulRole::Repeater, layer: Layer::Three, networks: nets(told) };
+            let mut extensions = Extensions::default();
+            end.put(&mut extensions);
+            let hello = ClientHello {
+                ciphers: CipherSet::CHACHA,
+                tun_mtu: 1420,
+                resume: None,
+                invite: InviteId([1; 16]),
+                secret: InviteSecret([2; 16]),
+                extensions,
+            };
+            clients.expected(name, &hello)
+        };
+        for (name, told) in [
+            ("alice", &["10.0.0.0/8"][..]),
+            ("alice", &["10.8.0.0/15", "10.10.0.0/16"][..]),
+            ("bob", &["10.9.0.0/16"][..]),
+            ("bob", &["10.9.1.0/24", "192.168.8.0/24"][..]),
+            ("carol", &["192.168.8.0/25"][..]),
+            ("dave", &[][..]),
+        ] {
+            assert_eq!(expected(Some(name), told), Ok(nets(told)), "{name}");
+        }
+        for (name, told) in [
+            (Some("alice"), &["10.9.0.0/16"][..]),
+            (Some("alice"), &["10.0.0.0/8", "10.9.1.0/24"][..]),
+            (Some("bob"), &["10.0.0.0/8"][..]),
+            (Some("dave"), &["10.1.0.0/16"][..]),
+            (None, &["10.1.0.0/16"][..]),
+        ] {
+            assert_eq!(expected(name, told), Err(Refusal::Network), "{name:?}: {told:?}");
+        }
     }
 }

@@ -33,9 +33,12 @@ pub(super) const MAX_STREAMS: u8 = 16;
 /// Longest test of one direction, seconds.
 pub(super) const MAX_SECONDS: f64 = 20.0;
 
-/// Where the first line does not come.
+/// Where the first line does not come. It serves one client at a time: whoever comes meanwhile waits
+/// to be accepted, or is cut off by a test that waits for its own connections.
 const BUSY: &str = "the other end takes connections and says nothing: it is busy with somebody else, or no \
                     `ropewalk probe --serve`; try again in three minutes";
+const CUT_OFF: &str = "the other end closed the connection at once: it is busy with somebody else, or \
+                       `ropewalk probe --serve` says there why; try again in three minutes";
 
 /// What a session's datagrams and data connections begin with.
 pub(super) type Token = [u8; 16];
@@ -207,17 +210,24 @@ impl Channel {
 
     /// Hears something.
     pub(super) fn receive<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let closed =
+            "the other end closed the connection; what `ropewalk probe --serve` prints there may say why";
+        self.hear::<T>()?.context(closed)
+    }
+
+    /// The same; none: the other end closed the connection.
+    fn hear<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         let mut line = Vec::new();
         self.reader.get_mut().end = Instant::now() + self.patience;
         (&mut self.reader)
             .take(MAX_LINE)
             .read_until(b'\n', &mut line)
             .context("the other end says nothing")?;
-        anyhow::ensure!(
-            !line.is_empty(),
-            "the other end closed the connection; what `ropewalk probe --serve` prints there may say why"
-        );
+        if line.is_empty() {
+            return Ok(None);
+        }
         serde_json::from_slice(&line)
+            .map(Some)
             .context("the other end speaks something else; is it `ropewalk probe --serve` of this version?")
     }
 
@@ -237,13 +247,12 @@ impl Channel {
 
     /// The client's side of the handshake.
     pub(super) fn introduce(&mut self, key: &Key) -> Result<Token> {
-        let hello: Hello = self.receive().map_err(|error| {
-            // It serves one client at a time; whoever comes meanwhile waits to be accepted.
-            match error.downcast_ref::<io::Error>().is_some_and(is_late) {
+        let hello: Option<Hello> =
+            self.hear().map_err(|error| match error.downcast_ref::<io::Error>().is_some_and(is_late) {
                 true => anyhow::Error::msg(BUSY),
                 false => error,
-            }
-        })?;
+            })?;
+        let hello = hello.context(CUT_OFF)?;
         anyhow::ensure!(
             hello.ropewalk_probe == VERSION,
             "the other end speaks version {} of the probe, this one {VERSION}; use the same ropewalk at both",
@@ -317,9 +326,14 @@ mod tests {
 
     #[test]
     fn a_server_that_says_nothing_may_be_busy() {
-        let (mut client, _server) = pair();
+        let (mut client, server) = pair();
         client.patience(Duration::from_millis(50));
         let error = client.introduce(&Key::new("rope")).unwrap_err();
+        assert!(error.to_string().contains("busy with somebody else"), "{error}");
+        // So is one whose test with another client waits for connections.
+        drop(server);
+        let error = client.introduce(&Key::new("rope")).unwrap_err();
+        assert!(error.to_string().starts_with("the other end closed the connection at once"), "{error}");
         assert!(error.to_string().contains("busy with somebody else"), "{error}");
     }
 

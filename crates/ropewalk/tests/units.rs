@@ -163,40 +163,69 @@ fn is_for(pattern: &str, name: &str) -> bool {
     name.strip_prefix(head).is_some_and(|rest| (0..=rest.len()).any(|n| is_for(tail, &rest[n..])))
 }
 
-#[test]
-fn a_package_that_is_removed_stops_each_unit_and_takes_back_what_a_killed_one_left() {
-    if !root() {
-        return;
-    }
-    let states = States::new("prerm");
+fn packaging() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging")
+}
+
+/// The units of the package, each template as an instance.
+fn instances() -> impl Iterator<Item = String> {
+    let all = std::fs::read_dir(packaging().join("systemd")).unwrap();
+    let names = all.map(|unit| unit.unwrap().file_name().to_str().unwrap().replace("@.", "@home."));
+    names.filter(|name| name.ends_with(".service"))
+}
+
+/// What a script of the package calls on a machine with systemd where daemons were killed, a line
+/// for each call.
+fn calls(script: &str, arguments: &str) -> String {
+    let states = States::new(script);
     let (tools, said) = (states.of("tools"), states.of("said"));
     std::fs::create_dir(&tools).unwrap();
-    for tool in ["systemctl", "setpriv"] {
+    for tool in ["systemctl", "systemd-sysusers", "setpriv"] {
         let file = Path::new(&tools).join(tool);
         let script = format!("#!/bin/sh\nprintf '%s ' {tool} \"$@\" >>{said}\necho >>{said}\n");
         std::fs::write(&file, script).unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
-    let prerm = packaging.join("deb/prerm").display().to_string();
+    let script = packaging().join("deb").join(script).display().to_string();
     // /run and /var/lib of its own: the machine's are left alone.
     let line = "mount -t tmpfs none /run && mount -t tmpfs none /var/lib && mkdir -p /run/systemd/system && \
                 for dir in /run/ropewalk/roam /var/lib/ropewalk/home; do \
-                mkdir -p $dir && : >$dir/changes.json || exit; done && PATH=$1:$PATH exec sh \"$2\" remove";
-    let arguments = ["--mount", "sh", "-c", line, "sh", &tools, &prerm];
+                mkdir -p $dir && : >$dir/changes.json || exit; done && PATH=$1:$PATH exec sh \"$2\" $3";
+    let arguments = ["--mount", "sh", "-c", line, "sh", &tools, &script, arguments];
     let out = Command::new("unshare").args(arguments).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    let said = std::fs::read_to_string(said).unwrap();
+    std::fs::read_to_string(said).unwrap()
+}
+
+#[test]
+fn a_package_that_is_removed_stops_each_unit_and_takes_back_what_a_killed_one_left() {
+    if !root() {
+        return;
+    }
+    let said = calls("prerm", "remove");
     for state in ["/run/ropewalk/roam", "/var/lib/ropewalk/home"] {
         let restore = format!("ropewalk restore --state {state}");
         assert!(said.lines().any(|l| l.trim_end().ends_with(&restore)), "{restore}: {said}");
     }
     let stop = said.lines().find_map(|l| l.strip_prefix("systemctl stop ")).unwrap();
-    for unit in std::fs::read_dir(packaging.join("systemd")).unwrap() {
-        let name = unit.unwrap().file_name().to_str().unwrap().replace("@.", "@home.");
-        let stops = stop.split_whitespace().any(|p| is_for(p, &name));
-        assert!(stops || !name.ends_with(".service"), "{name}: {stop}");
+    for name in instances() {
+        assert!(stop.split_whitespace().any(|p| is_for(p, &name)), "{name}: {stop}");
     }
+}
+
+#[test]
+fn a_package_that_is_upgraded_starts_each_daemon_anew_that_runs() {
+    if !root() {
+        return;
+    }
+    let said = calls("postinst", "configure 0.0.1");
+    let anew = said.lines().find_map(|l| l.strip_prefix("systemctl --no-block try-restart ")).unwrap();
+    // A congestion controller is no daemon: connections go on with the one that is loaded.
+    for name in instances().filter(|name| !name.starts_with("ropewalk-mptcp-cc@")) {
+        assert!(anew.split_whitespace().any(|p| is_for(p, &name)), "{name}: {anew}");
+    }
+    let first = calls("postinst", "configure");
+    assert!(first.contains("systemctl daemon-reload") && !first.contains("restart"), "{first}");
 }
 
 /// At a boot a daemon may be there before its address: a lease that comes late, one that floats.

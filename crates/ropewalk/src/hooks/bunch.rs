@@ -65,30 +65,22 @@ fn about_gateway(name: &'static str) -> Event {
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::LOOK;
-    use super::super::programs::tests::hook;
+    use super::super::programs::tests::noted;
     use super::*;
-    use crate::state::tests::Scratch;
 
     const CAP: Cap = Cap { bytes: 10_000_000, reset_day: 5 };
 
     /// What programs were told when this was over; each step waits until they hear of it.
     fn told(steps: &[&dyn Fn(&mut BunchHooks)]) -> Vec<String> {
-        let scratch = Scratch::new();
-        let (dir, log) = (scratch.0.path(), scratch.0.path().join("log"));
         let line = "$ROPEWALK_EVENT $ROPEWALK_DEVICE $ROPEWALK_ADDRESSES $ROPEWALK_INTERFACE";
-        let line = format!("{line} $ROPEWALK_CAP $ROPEWALK_RESET_DAY$HOME");
-        hook(dir, "note", &format!("echo $(echo {line}) >>{}", log.display()), 0o700);
-        let mut hooks = BunchHooks::start(dir, "bunch0").unwrap();
-        for step in steps {
-            step(&mut hooks);
-            while !hooks.programs.is_idle() {
-                std::thread::sleep(LOOK);
+        noted(&format!("{line} $ROPEWALK_CAP $ROPEWALK_RESET_DAY$HOME"), |dir| {
+            let mut hooks = BunchHooks::start(dir, "bunch0").unwrap();
+            for step in steps {
+                step(&mut hooks);
+                hooks.programs.settle();
             }
-        }
-        hooks.finish();
-        let text = std::fs::read_to_string(log).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+            hooks.finish();
+        })
     }
 
     fn at(last: u8) -> impl Fn(&mut BunchHooks) {

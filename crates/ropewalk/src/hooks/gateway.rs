@@ -136,9 +136,8 @@ fn words(addresses: &[IpAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::tests::hook;
+    use super::super::programs::tests::noted;
     use super::*;
-    use crate::state::tests::Scratch;
     use ropewalk_fleet::{Period, Quota};
 
     const ALICE: PublicKey = PublicKey([7; 32]);
@@ -149,23 +148,13 @@ mod tests {
 
     /// What programs were told when this was over.
     fn told(work: impl FnOnce(&mut GatewayHooks)) -> Vec<String> {
-        let scratch = Scratch::new();
-        let (dir, log) = (scratch.0.path(), scratch.0.path().join("log"));
         let line =
             "$ROPEWALK_EVENT $ROPEWALK_CLIENT $ROPEWALK_REMOTE $ROPEWALK_ADDRESSES $ROPEWALK_RATE$HOME";
-        hook(dir, "note", &format!("echo $(echo {line}) >>{}", log.display()), 0o700);
-        let mut hooks = GatewayHooks::start(dir, "rw0").unwrap();
-        work(&mut hooks);
-        hooks.finish();
-        let text = std::fs::read_to_string(log).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
-    }
-
-    /// Lets what was told be run before there is more to tell.
-    fn settle(hooks: &GatewayHooks) {
-        while !hooks.programs.is_idle() {
-            std::thread::sleep(super::super::programs::LOOK);
-        }
+        noted(line, |dir| {
+            let mut hooks = GatewayHooks::start(dir, "rw0").unwrap();
+            work(&mut hooks);
+            hooks.finish();
+        })
     }
 
     #[test]
@@ -173,18 +162,18 @@ mod tests {
         let inside = [ip("10.77.0.2"), ip("fd77::2"), ip("::")];
         let lines = told(|hooks| {
             hooks.came(ALICE, Some("alice".into()), &inside, ip("192.0.2.1"));
-            settle(hooks);
+            hooks.programs.settle();
             // The path that it came by, and another.
             hooks.comes_from(&ALICE, 0, ip("192.0.2.1"));
             hooks.comes_from(&ALICE, 1, ip("198.51.100.1"));
-            settle(hooks);
+            hooks.programs.settle();
             hooks.comes_from(&ALICE, 1, ip("198.51.100.1"));
             hooks.comes_from(&ALICE, 0, ip("192.0.2.9"));
-            settle(hooks);
+            hooks.programs.settle();
             hooks.comes_from(&PublicKey([8; 32]), 0, ip("192.0.2.66"));
             hooks.went(&PublicKey([8; 32]));
             hooks.went(&ALICE);
-            settle(hooks);
+            hooks.programs.settle();
             hooks.came(PublicKey([9; 32]), Some("eve; reboot".into()), &[], ip("192.0.2.2"));
         });
         let key = PublicKey([9; 32]).to_string();
@@ -219,7 +208,7 @@ mod tests {
             quotas.reached(&account("alice", None));
             quotas.reached(&account("bob", Some(2_000_000)));
             quotas.reached(&account("bob\nROPEWALK_EVENT=x", None));
-            settle(hooks);
+            hooks.programs.settle();
             quotas.lifted("alice");
         });
         let expected =

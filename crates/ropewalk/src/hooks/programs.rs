@@ -281,9 +281,11 @@ fn wait(mut child: Child, patience: Duration) -> std::io::Result<Option<ExitStat
 
 #[cfg(test)]
 impl Programs {
-    /// Nothing waits; one may run.
-    pub(super) fn is_idle(&self) -> bool {
-        self.queue.lock().events.is_empty()
+    /// Waits until nothing waits; one may run.
+    pub(super) fn settle(&self) {
+        while !self.queue.lock().events.is_empty() {
+            std::thread::sleep(LOOK);
+        }
     }
 }
 
@@ -300,6 +302,18 @@ pub(super) mod tests {
         let path = dir.join(name);
         fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
         fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    /// What a program of this directory noted of its environment, a line for each event, when `work`
+    /// was over.
+    pub(in crate::hooks) fn noted(variables: &str, work: impl FnOnce(&Path)) -> Vec<String> {
+        let scratch = Scratch::new();
+        let (dir, log) = (scratch.0.path(), scratch.0.path().join("log"));
+        // Without the spaces of what is not there.
+        hook(dir, "note", &format!("echo $(echo {variables}) >>{}", log.display()), 0o700);
+        work(dir);
+        let text = fs::read_to_string(log).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
     }
 
     #[test]

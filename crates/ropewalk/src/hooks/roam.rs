@@ -106,10 +106,8 @@ impl RoamHooks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::LOOK;
-    use super::super::programs::tests::hook;
+    use super::super::programs::tests::noted;
     use super::*;
-    use crate::state::tests::Scratch;
 
     fn joined(interface: &str, last: u8, standing: Standing) -> Joined {
         Joined {
@@ -124,21 +122,17 @@ mod tests {
     /// What programs were told while it went like this. With `waits` they have run all before the
     /// next look.
     fn told(looks: &[&[Joined]], waits: bool) -> Vec<String> {
-        let scratch = Scratch::new();
-        let (dir, log) = (scratch.0.path(), scratch.0.path().join("log"));
         let line = "$ROPEWALK_EVENT $ROPEWALK_RADIO $ROPEWALK_INTERFACE $ROPEWALK_BSSID $ROPEWALK_SSID";
-        let line = format!("{line} $ROPEWALK_ADDRESSES$ROPEWALK_DEVICE$HOME");
-        hook(dir, "note", &format!("echo $(echo {line}) >>{}", log.display()), 0o700);
-        let mut hooks = RoamHooks::start(dir, "phy0").unwrap();
-        for look in looks {
-            hooks.access_points(look.to_vec());
-            while waits && !hooks.programs.is_idle() {
-                std::thread::sleep(LOOK);
+        noted(&format!("{line} $ROPEWALK_ADDRESSES$ROPEWALK_DEVICE$HOME"), |dir| {
+            let mut hooks = RoamHooks::start(dir, "phy0").unwrap();
+            for look in looks {
+                hooks.access_points(look.to_vec());
+                if waits {
+                    hooks.programs.settle();
+                }
             }
-        }
-        hooks.finish();
-        let text = std::fs::read_to_string(log).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+            hooks.finish();
+        })
     }
 
     #[test]

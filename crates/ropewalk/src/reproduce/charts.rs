@@ -58,16 +58,21 @@ fn stroke(driver: &str) -> Stroke {
     }
 }
 
+/// Whether any chart has figures of the paper itself.
+pub(super) fn has_reported(paper: &Paper) -> bool {
+    paper.file.plot.iter().flat_map(|plot| &plot.line).any(|line| !line.reported.is_empty())
+}
+
 /// Whose lines have which stroke, in sentences.
-pub(super) fn legend(results: &Results) -> String {
+pub(super) fn legend(has_reported: bool, results: &Results) -> String {
     if !results.any(LAB) && !results.any(VIRTUAL) {
-        return "Dashed, with open marks: the paper. Solid: here.".to_owned();
+        let reported = if has_reported { "Dashed, with open marks: the paper. " } else { "" };
+        return format!("{reported}Solid: here.");
     }
     let drivers = page::DRIVERS.iter().filter(|driver| results.any(driver.name));
     let drivers = drivers.map(|driver| format!("{}: {}.", words(stroke(driver.name)), driver.place));
-    let all: Vec<String> =
-        [format!("{}: the paper.", words(Stroke::Short))].into_iter().chain(drivers).collect();
-    all.join(" ")
+    let reported = has_reported.then(|| format!("{}: the paper.", words(Stroke::Short)));
+    reported.into_iter().chain(drivers).collect::<Vec<String>>().join(" ")
 }
 
 fn words(stroke: Stroke) -> &'static str {
@@ -142,25 +147,37 @@ mod tests {
     }
 
     #[test]
+    fn only_times_of_a_slower_air_become_others() {
+        let paper = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/004");
+        let paper = Paper::read(Path::new(paper), true).unwrap();
+        let many = |label: &str| Value::Many(vec![(label.to_owned(), 1.0)]);
+        assert_eq!(undilated(&paper, LAB, "ideal_mbps_60", many("0.8s")), many("0.1s"));
+        assert_eq!(undilated(&paper, "sim", "ideal_mbps_60", many("0.8s")), many("0.8s"));
+        // What the receiver takes is no time.
+        assert_eq!(undilated(&paper, LAB, "buffer_mptcp", many("2MB")), many("2MB"));
+    }
+
+    #[test]
     fn the_legend_names_the_stroke_of_each_driver_that_ran() {
-        let of = |drivers: &[&'static str]| {
+        let of = |has_reported: bool, drivers: &[&'static str]| {
             let mut results = Results::default();
             for driver in drivers {
                 results.0.insert((*driver, "run".to_owned()), vec![Report::default()]);
             }
             // A directory without a finished run is no run.
             results.0.insert((VIRTUAL, "other".to_owned()), Vec::new());
-            legend(&results)
+            legend(has_reported, &results)
         };
-        assert_eq!(of(&["sim"]), "Dashed, with open marks: the paper. Solid: here.");
+        assert_eq!(of(true, &["sim"]), "Dashed, with open marks: the paper. Solid: here.");
+        assert_eq!(of(false, &["sim"]), "Solid: here.");
         assert_eq!(
-            of(&["sim", LAB]),
+            of(true, &["sim", LAB]),
             "In short dashes, with open circles: the paper. Solid, with dots: in the simulator. \
              In long dashes, with triangles: in the lab."
         );
         assert_eq!(
-            of(&[VIRTUAL]),
-            "In short dashes, with open circles: the paper. \
+            of(false, &["sim", VIRTUAL]),
+            "Solid, with dots: in the simulator. \
              In long dashes, with crosses: on a kernel in virtual time."
         );
     }

@@ -371,7 +371,7 @@ fn settings(out: &mut String, paper: &Paper) {
 
 fn plots(out: &mut String, paper: &Paper, name: &str, results: &Results) {
     if !paper.file.plot.is_empty() {
-        let _ = writeln!(out, "\n## Charts\n\n{}", charts::legend(results));
+        let _ = writeln!(out, "\n## Charts\n\n{}", charts::legend(charts::has_reported(paper), results));
     }
     for plot in &paper.file.plot {
         let _ = write!(out, "\n![{}]({name}/{}.svg)\n", plot.title, plot.name);

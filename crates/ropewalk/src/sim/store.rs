@@ -10,7 +10,7 @@ use ropewalk_scenario::report::{Provenance, Report};
 use ropewalk_scenario::sweep::{Plan, Point};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -47,9 +47,10 @@ impl Store {
         self.runs.join(format!("{index:06}.json"))
     }
 
-    /// Keeps a finished run.
-    pub(crate) fn keep(&self, index: usize, report: &Report) -> Result<()> {
-        output::write_json(&self.path(index), report)
+    /// Keeps a finished run under its identity.
+    pub(crate) fn keep(&self, index: usize, identity: &str, report: &Report) -> Result<()> {
+        let identity = (identity != report.provenance.scenario).then_some(identity);
+        output::write_json(&self.path(index), &Kept { identity, report })
     }
 
     /// The finished runs of a plan, in its order. What the plan calls them counts, not what they
@@ -60,8 +61,6 @@ impl Store {
             let scenario = plan.scenario(point)?;
             let found = self.finished(point.index, &identity.of(&scenario), point.seed);
             let Some(mut report) = found else { continue };
-            // Kept under its identity; a report names the scenario.
-            report.provenance.scenario = scenario.hash();
             report.provenance.point = point.labels.clone();
             report.provenance.title = scenario.title;
             out.push((point, report));
@@ -72,9 +71,10 @@ impl Store {
     /// A finished run, if it is one of this identity, seed and build; what was run of another is
     /// run again.
     pub(crate) fn finished(&self, index: usize, identity: &str, seed: u64) -> Option<Report> {
-        let report: Report = serde_json::from_slice(&fs::read(self.path(index)).ok()?).ok()?;
-        let p = &report.provenance;
-        (p.scenario == identity && p.seed == seed && p.version == BUILD).then_some(report)
+        let bytes = fs::read(self.path(index)).ok()?;
+        let head = Head::of(&bytes)?;
+        let is_it = (head.identity(), head.provenance.seed) == (identity, seed) && head.is_of_this_build();
+        if is_it { serde_json::from_slice(&bytes).ok() } else { None }
     }
 
     /// Gives finished runs the numbers that they have in this plan: with more seeds or values most
@@ -90,9 +90,11 @@ impl Store {
         let mut moves: BTreeMap<usize, (PathBuf, PathBuf)> = BTreeMap::new();
         for path in fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
             let is_run = path.extension().is_some_and(|end| end == "json") && !is_in_place(&path);
-            let Some(p) = is_run.then(|| provenance(&path)).flatten() else { continue };
-            if let Some(number) = wanted.get(&(p.scenario.as_str(), p.seed)).filter(|_| p.version == BUILD) {
-                let aside = self.runs.join(format!("moved-{}-{}.json", p.scenario, p.seed));
+            let bytes = if is_run { fs::read(&path).unwrap_or_default() } else { continue };
+            let Some(head) = Head::of(&bytes).filter(Head::is_of_this_build) else { continue };
+            let (identity, seed) = (head.identity(), head.provenance.seed);
+            if let Some(number) = wanted.get(&(identity, seed)) {
+                let aside = self.runs.join(format!("moved-{identity}-{seed}.json"));
                 moves.insert(*number, (path, aside));
             }
         }
@@ -108,15 +110,37 @@ impl Store {
     }
 }
 
-/// Where a kept run comes from; none if the file is not whole.
-fn provenance(path: &Path) -> Option<Provenance> {
-    /// The rest of a report is skipped.
-    #[derive(Deserialize)]
-    struct Kept {
-        provenance: Provenance,
+/// What a kept run is in its file: a report that any reader of reports takes, and the identity where
+/// that is not the scenario's hash.
+#[derive(Serialize)]
+struct Kept<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<&'a str>,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+/// By what a kept run is found; the rest of its file is skipped.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    identity: Option<String>,
+    provenance: Provenance,
+}
+
+impl Head {
+    /// None if the file is not whole.
+    fn of(bytes: &[u8]) -> Option<Head> {
+        serde_json::from_slice(bytes).ok()
     }
-    let kept: Kept = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    Some(kept.provenance)
+
+    fn identity(&self) -> &str {
+        self.identity.as_deref().unwrap_or(&self.provenance.scenario)
+    }
+
+    fn is_of_this_build(&self) -> bool {
+        self.provenance.version == BUILD
+    }
 }
 
 /// Locks the runs' directory (flock(2)); a lock leaves nothing behind and ends with its process.
@@ -142,6 +166,7 @@ mod tests {
     use crate::exit::kind_of;
     use crate::sim::driver::Simulator;
     use crate::sim::workers::WorkerPool;
+    use indicatif::ProgressBar;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
@@ -191,8 +216,8 @@ mod tests {
         Document::parse("s.toml", &text).unwrap()
     }
 
-    /// What a run of a point leaves, but for its figures.
-    fn report(plan: &Plan, point: &Point) -> Report {
+    /// Keeps what a run of a point leaves, but for its figures.
+    fn keep(store: &Store, plan: &Plan, point: &Point) {
         let scenario = plan.scenario(point).unwrap();
         let provenance = Provenance {
             title: scenario.title.clone(),
@@ -202,7 +227,30 @@ mod tests {
             version: BUILD.to_owned(),
             ..Provenance::default()
         };
-        Report { provenance, ..Report::default() }
+        let report = Report { provenance, ..Report::default() };
+        store.keep(point.index, &scenario.hash(), &report).unwrap();
+    }
+
+    #[test]
+    fn a_run_is_known_by_its_trace_and_its_report_names_the_scenario() {
+        let scratch = Scratch::new("trace");
+        let store = Store::open(&scratch.0).unwrap();
+        let text = "duration = \"1s\"\n[node.a]\n[node.b]\n[[link]]\nends = [\"a:x\", \"b:x\"]\ntrace = \"wan.trace\"\n";
+        fs::write(scratch.0.join("wan.trace"), "1\n2\n").unwrap();
+        let document = Document::parse(&scratch.0.join("s.toml").display().to_string(), text).unwrap();
+        let plan = Plan::of(&document).unwrap();
+        let asked = AtomicBool::new(false);
+        let pool = || WorkerPool::new((&document, &plan), &store, &Simulator, &asked).unwrap();
+        pool().work(1, &ProgressBar::hidden()).unwrap();
+        assert_eq!(pool().missing(), 0);
+        // As `ropewalk compare` reads it.
+        let kept: Report = serde_json::from_slice(&fs::read(store.path(0)).unwrap()).unwrap();
+        let hash = plan.scenario(&plan.points[0]).unwrap().hash();
+        assert_eq!(kept.provenance.scenario, hash);
+        let found = store.of(&document, &plan).unwrap();
+        assert_eq!(found[0].1.provenance.scenario, hash);
+        fs::write(scratch.0.join("wan.trace"), "1\n3\n").unwrap();
+        assert_eq!((pool().missing(), store.of(&document, &plan).unwrap().len()), (1, 0));
     }
 
     #[test]
@@ -211,7 +259,7 @@ mod tests {
         let store = Store::open(&scratch.0).unwrap();
         let before = Plan::of(&document("rate", values)).unwrap();
         for point in &before.points {
-            store.keep(point.index, &report(&before, point)).unwrap();
+            keep(&store, &before, point);
         }
         let renamed = document("speed", values);
         let after = Plan::of(&renamed).unwrap();
@@ -228,7 +276,7 @@ mod tests {
         let store = Store::open(&scratch.0).unwrap();
         let few = Plan::of(&document("rate", "[\"1Mbit/s\", \"2Mbit/s\"]")).unwrap();
         for point in &few.points {
-            store.keep(point.index, &report(&few, point)).unwrap();
+            keep(&store, &few, point);
         }
         // As a kill between two moves leaves it.
         fs::rename(store.path(1), scratch.0.join("runs/moved-x-1.json")).unwrap();

@@ -105,9 +105,8 @@ impl<'a> WorkerPool<'a> {
         // Before the run: of a trace that changes meanwhile it may be either.
         let identity = Identity::new(self.document).of(&scenario);
         if let Some(mut report) = self.driver.run(self.document, &scenario, self.interrupted)? {
-            report.provenance.scenario = identity;
             report.provenance.point = point.labels.clone();
-            self.store.keep(point.index, &report)?;
+            self.store.keep(point.index, &identity, &report)?;
             bar.inc(1);
         }
         Ok(())

@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, 
 use ropewalk_fleet::pool::Pool;
 use ropewalk_fleet::{Etcd, Evict, Join, JoinError, Ledger, Member, Reach, StoreAddress, TlsFiles};
 use ropewalk_session::StaticKey;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -290,6 +290,10 @@ impl Cluster {
     /// Takes a node off the network: connections to it stay, and nothing comes back.
     pub(crate) fn hold(&self, node: usize) {
         self.signal(node, Signal::STOP);
+        // It has many threads, and one that is not stopped yet may still answer.
+        if let Some(child) = &self.nodes[node] {
+            waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED).unwrap();
+        }
     }
 
     /// Brings it back.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   rows ──▶ a Site (namespaces, emulated cables) ──▶ a System through it ──▶ a load ──▶ Sample ──▶ report
-//!            lab                                     bare path             flow       │         text, Markdown,
-//!                                                    kernel MPTCP          quic       │         JSON
+//!            lab                                     bare path             flow, page │         text, Markdown,
+//!                                                    kernel MPTCP          quic, call │         JSON
 //!                                                    wireguard-go          iperf3     └─ again if the emulator
 //!                                                    ropewalk              ping          did not keep time
 //! ```
@@ -12,9 +12,9 @@
 //! programs as well.
 //!
 //! # What is the same for all
-//! * CUBIC, asked for at each socket and verified with `ss` while the flow runs (iperf3's flows are not looked at); TCP
-//!   without ECN; no saved TCP metrics. quinn asks for ECN, and has no setting against it: a queue that marks, as the
-//!   bond's may, spares it losses that the tail-drop queue of a bare path does not.
+//! * CUBIC, asked for at each socket and verified with `ss` while the flow runs, or by a page's server (iperf3's flows
+//!   are not looked at); TCP without ECN; no saved TCP metrics. quinn asks for ECN, and has no setting against it: a
+//!   queue that marks, as the bond's may, spares it losses that the tail-drop queue of a bare path does not.
 //! * The same sender and receiver ([`flow`]) for plain TCP and for MPTCP. Rates are of bytes that arrived at the
 //!   receiver's application, in Mb/s (10⁶ bit/s).
 //! * A system is opened before a flow begins and closed after it, so that nothing else runs meanwhile.
@@ -22,12 +22,14 @@
 
 pub mod against;
 pub mod bench;
+mod call;
 pub mod clock;
 pub mod crowd;
 mod fleet;
 pub mod flow;
 pub mod homes;
 pub mod machine;
+mod page;
 pub mod plan;
 pub mod progress;
 pub mod quic;

@@ -87,7 +87,7 @@ struct RunArgs {
     /// Make each measurement so often and take the median
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
-    /// Only these environments, in the rows that have sixteen
+    /// Only these environments, in the rows that have sixteen and in `pages`
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     only: Vec<String>,
     /// Write report.md and report.json into this directory

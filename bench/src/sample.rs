@@ -207,6 +207,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The value that a share (0 to 1) of all do not exceed.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +225,14 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), Some(3.0));
+    }
+
+    #[test]
+    fn quantiles() {
+        let twenty: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        let at = [0.0, 0.05, 0.5, 0.95, 0.99, 1.0].map(|share| quantile(&twenty, share).unwrap());
+        assert_eq!(at, [1.0, 1.0, 10.0, 19.0, 20.0, 20.0]);
+        assert_eq!((quantile(&[7.0], 0.99), quantile(&[], 0.5)), (Some(7.0), None));
     }
 
     #[test]

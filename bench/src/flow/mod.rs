@@ -6,7 +6,7 @@
 mod arrivals;
 mod receive;
 mod send;
-mod socket;
+pub(crate) mod socket;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 
 /// A socket for `address`'s family.
-pub(super) fn stream(address: SocketAddr, mptcp: bool) -> Result<OwnedFd> {
+pub(crate) fn stream(address: SocketAddr, mptcp: bool) -> Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let protocol = if mptcp { ipproto::MPTCP } else { ipproto::TCP };
     socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(protocol)).with_context(|| {
@@ -17,7 +17,7 @@ pub(super) fn stream(address: SocketAddr, mptcp: bool) -> Result<OwnedFd> {
 }
 
 /// Has `socket`, and each subflow it will have, use this congestion control.
-pub(super) fn set_congestion(socket: &OwnedFd, name: &str) -> Result<()> {
+pub(crate) fn set_congestion(socket: &OwnedFd, name: &str) -> Result<()> {
     sockopt::set_tcp_congestion(socket, name).with_context(|| format!("the kernel does not offer {name}"))
 }
 

@@ -16,6 +16,7 @@ mod fleet;
 mod latency;
 mod memory;
 mod million;
+mod pages;
 mod rivals;
 mod short;
 mod sim;
@@ -54,7 +55,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 27] = [
+pub const ALL: [Row; 28] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -138,6 +139,13 @@ pub const ALL: [Row; 27] = [
         by_binary: true,
         measurements: short::measurements,
         run: short::run,
+    },
+    Row {
+        name: "pages",
+        what: "web pages of 80 objects over twelve connections, and a call of 4 Mb/s beside them",
+        by_binary: true,
+        measurements: pages::measurements,
+        run: pages::run,
     },
     Row {
         name: "return",

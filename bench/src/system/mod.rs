@@ -14,6 +14,7 @@ use ropewalk_lab::{Paths, Ping, Process};
 
 use crate::site::Site;
 
+pub(crate) use mptcp::joined_subflows;
 pub use ropewalk::{Bond, Gateway};
 pub use wireguard::install as install_wireguard;
 

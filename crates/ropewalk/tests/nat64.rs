@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   client                     network                            gateway
-//!   wan1 fd64:1::1 ─────────── fd64:1::2, name server
+//!   wan1 fd64:1::1 ─────────── fd64:1::2, name server, routes ────── fd64:2::2
 //!                              64:ff9b::198.51.100.2:4500 relay ── 198.51.100.2
 //!   wan2 192.0.2.2 ─────────── 192.0.2.1 routes ──────────────────┘
 //! ```
@@ -40,11 +40,19 @@ fn net(name: &str) -> Net {
     let end = |interface: &str, address: &str| End::new(interface, [address.to_owned()]);
     topology.veth((&client, end("wan1", "fd64:1::1/64")), (&network, end("wan1", "fd64:1::2/64"))).unwrap();
     topology.veth((&client, end("wan2", "192.0.2.2/24")), (&network, end("wan2", "192.0.2.1/24"))).unwrap();
-    let world = |address| end("world", address);
-    topology.veth((&network, world("198.51.100.1/24")), (&gateway, world("198.51.100.2/24"))).unwrap();
+    let world = |four: &str, six: &str| End::new("world", [four.to_owned(), six.to_owned()]);
+    let ends = (world("198.51.100.1/24", "fd64:2::1/64"), world("198.51.100.2/24", "fd64:2::2/64"));
+    topology.veth((&network, ends.0), (&gateway, ends.1)).unwrap();
     network.ip(&["address add 64:ff9b::c633:6402/128 dev lo nodad"]).unwrap();
-    network.sysctl("net.ipv4.ip_forward", "1").unwrap();
-    gateway.ip(&["route add 192.0.2.0/24 via 198.51.100.1 dev world"]).unwrap();
+    for key in ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"] {
+        network.sysctl(key, "1").unwrap();
+    }
+    gateway
+        .ip(&[
+            "route add 192.0.2.0/24 via 198.51.100.1 dev world",
+            "route add fd64:1::/64 via fd64:2::1 dev world",
+        ])
+        .unwrap();
     client
         .ip(&["route add ::/0 via fd64:1::2 dev wan1", "route add default via 192.0.2.1 dev wan2"])
         .unwrap();
@@ -106,10 +114,10 @@ fn relay(network: &Namespace) {
 
 impl Net {
     /// The gateway, and a token in a file.
-    fn serve(&self) -> (Process, String) {
+    fn serve(&self, more: &[&str]) -> (Process, String) {
         let state = self.states.of("gateway");
         let args = ["serve", "--state", &state, "--tun", "rw0", "--address", "10.77.0.1/24"];
-        let mut gateway = self.gateway.start(BINARY, args).unwrap();
+        let mut gateway = self.gateway.start(BINARY, args.iter().chain(more)).unwrap();
         gateway.wait_for_line("gateway ready", SOON).unwrap();
         let (code, token, error) = ropewalk(&["invite", "alice", "--state", &state, "--endpoint", GATEWAY]);
         assert_eq!(code, 0, "{error}");
@@ -155,7 +163,7 @@ fn an_uplink_with_ipv6_alone_reaches_an_ipv4_gateway_and_one_with_ipv4_goes_stra
         return;
     }
     let net = net("both");
-    let (_gateway, token) = net.serve();
+    let (_gateway, token) = net.serve(&[]);
     let doctor = net.line(&format!("doctor --token-file {token}"));
     let out = net.client.command("unshare").args(doctor).output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -188,7 +196,7 @@ fn a_network_without_nat64_is_said_and_asked_again() {
         return;
     }
     let net = net("none");
-    let (_gateway, token) = net.serve();
+    let (_gateway, token) = net.serve(&[]);
     net.has_nat64.store(false, Ordering::Relaxed);
     let doctor = net.line(&format!("doctor --token-file {token}"));
     let out = net.client.command("unshare").args(doctor).output().unwrap();
@@ -200,5 +208,27 @@ fn a_network_without_nat64_is_said_and_asked_again() {
     net.has_nat64.store(true, Ordering::Relaxed);
     client.wait_for_line("connected", SOON * 3).unwrap();
     eventually("by translation", || net.leads() == [format!("wan1 {TRANSLATED}")]);
+    client.stop();
+}
+
+#[test]
+fn an_uplink_that_goes_by_tls_asks_again_how_its_network_translates() {
+    if !root() {
+        return;
+    }
+    let net = net("tls");
+    // Only its TLS has an IPv6 address.
+    let file = net.states.of("gateway.toml");
+    std::fs::write(&file, "[serve]\ntls-listen = [\"[::]:443\"]\ntls-endpoints = [\"[fd64:2::2]:443\"]\n")
+        .unwrap();
+    let (_gateway, token) = net.serve(&["--config", &file]);
+    net.has_nat64.store(false, Ordering::Relaxed);
+    let mut client = net.up(&token, "--path wan1");
+    client.wait_for_line("connected", SOON).unwrap();
+    eventually("by TLS", || net.leads() == ["wan1 [fd64:2::2]:443"]);
+    net.has_nat64.store(true, Ordering::Relaxed);
+    // It asks when it would look whether UDP passes, 15 s later.
+    eventually("by translation", || net.leads() == [format!("wan1 {TRANSLATED}")]);
+    assert!(net.pings());
     client.stop();
 }

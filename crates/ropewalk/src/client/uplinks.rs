@@ -216,7 +216,8 @@ impl Uplink {
 
     /// An uplink with IPv6 alone asks how its network translates to endpoints with IPv4.
     pub(crate) fn ask_nat64(&self, resolver: &Resolver) {
-        if self.link.as_ref().is_some_and(nat64::is_wanted) && self.targets.known().any(|a| a.is_ipv4()) {
+        let mut known = self.targets.known().chain(self.hindered.known());
+        if self.link.as_ref().is_some_and(nat64::is_wanted) && known.any(|a| a.is_ipv4()) {
             resolver.ask_nat64(&self.name.interface);
         }
     }

@@ -70,8 +70,10 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
         let advice = "plug a cable in, join a network: an interface needs an address and a route";
         return Ok(vec![Finding::failed("gateway", "no interface of this machine can carry a path", advice)]);
     }
+    let by_tls: Vec<SocketAddr> = token.tls_endpoints().iter().flat_map(resolve).collect();
+    let has_ipv4 = remotes.iter().chain(&by_tls).any(SocketAddr::is_ipv4);
     let translated = |link: &Link| {
-        let is_wanted = nat64::is_wanted(link) && remotes.iter().any(SocketAddr::is_ipv4);
+        let is_wanted = nat64::is_wanted(link) && has_ipv4;
         is_wanted.then(|| nat64::discover(&link.name)).flatten().unwrap_or_default()
     };
     let links: Vec<(&Link, Vec<Prefix>)> = links.into_iter().map(|link| (link, translated(link))).collect();

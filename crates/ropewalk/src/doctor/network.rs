@@ -144,7 +144,7 @@ fn filters(patient: &Patient, links: &[&Link]) -> Finding {
     let found = format!("strict on {}", strict.join(", "));
     let advice = format!("sysctl -w net.ipv4.conf.{first}.rp_filter=2, and the same for the others");
     match &patient.status {
-        Some(status) if status.role == "client" => Finding::failed(
+        Some(status) if matches!(status.role.as_str(), "client" | "repeater") => Finding::failed(
             "rp_filter",
             format!("{found}, though a client runs: answers on a path may be dropped"),
             advice,

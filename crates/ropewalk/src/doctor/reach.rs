@@ -59,8 +59,7 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
             advice,
         )]);
     }
-    let wanted: Vec<&str> =
-        patient.file.iter().flat_map(|f| &f.up.path).map(|p| p.interface.as_str()).collect();
+    let wanted = patient.paths();
     let links = links::list()?;
     let chosen = |l: &&Link| {
         if wanted.is_empty() { l.unusable(&[]).is_none() } else { wanted.contains(&l.name.as_str()) }

@@ -189,7 +189,15 @@ fn what_is_wrong_with_a_machine_is_found() {
     net.client
         .ip(&["tuntap add mode tun dev vpn0", "link set vpn0 up", "route add 128.0.0.0/1 dev vpn0"])
         .unwrap();
-    net.doctor(&net.client, &[]).is("other VPN", "warning", "leads into vpn0");
+    net.doctor(&net.client, &[]).is("other VPN", "warning", "of IPv4 leads into vpn0");
+    // One for IPv6 alone, as wg-quick makes it: a table of its own, and a rule that leads there.
+    let commands = [
+        "route del 128.0.0.0/1 dev vpn0",
+        "route add ::/0 dev vpn0 table 51820",
+        "-6 rule add not fwmark 51820 table 51820",
+    ];
+    net.client.shell(&commands.map(|c| format!("ip {c}")).join(" && ")).unwrap();
+    net.doctor(&net.client, &[]).is("other VPN", "warning", "of IPv6 leads into vpn0");
     net.client.ip(&["link del vpn0"]).unwrap();
     net.doctor(&net.client, &[]).is("other VPN", "ok", "");
     // No TUN driver.

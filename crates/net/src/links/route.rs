@@ -188,7 +188,9 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
 }
 
 fn means_no_route(error: &io::Error) -> bool {
-    let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL];
+    // A kernel without IPv6 (`ipv6.disable=1`) does not know the question.
+    let unknown = libc::EOPNOTSUPP;
+    let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL, unknown];
     error.raw_os_error().is_some_and(|code| none.contains(&code))
 }
 
@@ -196,6 +198,14 @@ fn means_no_route(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use netlink_packet_route::route::RouteNextHop;
+
+    #[test]
+    fn a_kernel_without_ipv6_has_no_route_there() {
+        for code in [libc::ENETUNREACH, libc::EOPNOTSUPP] {
+            assert!(means_no_route(&io::Error::from_raw_os_error(code)), "{code}");
+        }
+        assert!(!means_no_route(&io::Error::from_raw_os_error(libc::EPERM)));
+    }
 
     #[test]
     fn a_route_with_several_hops_leads_by_each_of_them() {

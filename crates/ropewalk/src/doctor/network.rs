@@ -9,9 +9,10 @@ use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Kinds of interface that are tunnels; the kernel's words.
-const TUNNELS: [&str; 8] = ["tun", "wireguard", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl"];
+const TUNNELS: [&str; 11] =
+    ["tun", "wireguard", "ovpn", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl", "ip6gre", "vti6"];
 /// Stands for the internet in a lookup of routes (RFC 5737, RFC 3849); nothing is sent.
-const WORLD: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
+const WORLD: [(&str, &str); 2] = [("IPv4", "192.0.2.1"), ("IPv6", "2001:db8::1")];
 /// Where a gateway listens that is told no address.
 const UNNAMED: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 4500),
@@ -113,13 +114,13 @@ fn judge_forwarding(v4: bool, v6: bool, is_on: impl Fn(&str) -> bool) -> Option<
 
 /// Another VPN that has the default route carries the bond's programs, or the bond itself.
 fn other_tunnel(links: &[&Link]) -> anyhow::Result<Finding> {
-    for world in WORLD {
+    for (version, world) in WORLD {
         let Some(name) = interface_towards(world.parse()?)? else { continue };
         let Some(link) = links.iter().find(|l| l.name == name) else { continue };
         if link.kind.as_deref().is_some_and(|k| TUNNELS.contains(&k)) {
             return Ok(Finding::warning(
                 "other VPN",
-                format!("the default route leads into {name}, another tunnel"),
+                format!("the default route of {version} leads into {name}, another tunnel"),
                 format!(
                     "stop it, or leave it: the bond's paths go around it by the real interfaces; a full tunnel here would fight it for the default route, and with --path {name} the bond would be a tunnel in a tunnel"
                 ),

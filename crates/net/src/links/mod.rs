@@ -13,7 +13,7 @@ mod watch;
 pub use list::{Address, Link, Unusable, list};
 pub use neighbour::neighbour;
 pub(crate) use route::route_of;
-pub use route::{Route, Via, interface_towards, route_via, routes};
+pub use route::{Route, Via, interface_towards, route_via, routed_networks, routes};
 pub use watch::{Change, Changes, Follower};
 
 use netlink_packet_route::RouteNetlinkMessage;

@@ -187,8 +187,9 @@ fn ask_address(given: Option<IpNet>, dialogue: &Dialogue) -> anyhow::Result<IpNe
         )?;
         let clash = machine::collision(&answer, &taken);
         let valid = crate::state::pool::Pool::new(&[answer]).map(drop).map_err(|e| e.to_string());
-        let wrong =
-            clash.map(|c| format!("{answer} collides with {c}, which this machine has")).or(valid.err());
+        let collides =
+            |c: &IpNet| format!("{answer} collides with {c}, which this machine is in or has a route to");
+        let wrong = clash.map(collides).or(valid.err());
         match wrong {
             None => return Ok(answer),
             Some(why) if given.is_some() || dialogue.is_silent() => return Err(failure(Code::Usage, why)),

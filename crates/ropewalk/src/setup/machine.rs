@@ -63,13 +63,14 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Networks that this machine has or has routes to; what stands for a default route is none.
+/// Networks that this machine has, or to which some table of it has a route; what stands for a default
+/// route is none.
 pub(super) fn networks() -> anyhow::Result<Vec<IpNet>> {
     let links = links::list()?;
     let own =
         |l: &Link| l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok()).collect::<Vec<_>>();
     let mut all: Vec<IpNet> = links.iter().flat_map(own).collect();
-    all.extend(links::routes()?.into_iter().map(|route| route.network).filter(|n| !is_default(n)));
+    all.extend(links::routed_networks()?.into_iter().filter(|n| !is_default(n)));
     Ok(all)
 }
 
@@ -90,7 +91,7 @@ pub(super) fn inner_network(taken: &[IpNet]) -> IpNet {
         .unwrap_or_else(|| IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 77, 0, 1), 24)))
 }
 
-/// The network of this machine that overlaps `net`.
+/// The one of these networks that overlaps `net`.
 pub(super) fn collision<'a>(net: &IpNet, taken: &'a [IpNet]) -> Option<&'a IpNet> {
     taken.iter().find(|t| t.contains(&net.network()) || net.contains(&t.network()))
 }

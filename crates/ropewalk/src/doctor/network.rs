@@ -1,6 +1,7 @@
 //! Ports, other tunnels, routes and filters.
 
 use super::{Finding, Patient};
+use crate::address::{is_public, is_shared};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
 use ipnet::IpNet;
@@ -201,10 +202,10 @@ fn conflicts(patient: &Patient, links: &[&Link]) -> Vec<Finding> {
 /// What an address of this machine says of the network in front.
 pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
     let IpAddr::V4(own) = own else { return None };
-    if crate::setup::is_private(remote) {
+    if !is_public(remote) {
         return None;
     }
-    if own.octets()[0] == 100 && own.octets()[1] & 0xc0 == 64 {
+    if is_shared(own) {
         return Some("behind the provider's NAT (RFC 6598)");
     }
     own.is_private().then_some("behind a NAT")

@@ -5,6 +5,7 @@ use super::machine::{self, Firewall};
 use super::record::Record;
 use super::service::{End, Systemd};
 use super::{Answer, Common, Places, list, shell};
+use crate::address::is_public;
 use crate::cli::{StoreArgs, Which};
 use crate::commands::{Invite, create_token};
 use crate::config::File;
@@ -145,7 +146,7 @@ fn ask_endpoint(given: Option<&str>, port: u16, dialogue: &Dialogue) -> anyhow::
     let best = addresses.first().copied();
     let default = best.map_or_else(String::new, |ip| ip.to_string());
     if given.is_none()
-        && let Some(ip) = best.filter(|ip| machine::is_private(*ip))
+        && let Some(ip) = best.filter(|ip| !is_public(*ip))
     {
         dialogue.say(&format!(
             "  {ip} is a private address. Devices outside need the public one, and the router in front has to forward UDP port {port} to {ip}."

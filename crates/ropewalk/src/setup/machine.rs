@@ -1,5 +1,6 @@
 //! What this machine has: addresses, networks, ports, firewalls.
 
+use crate::address::is_public;
 use ipnet::{IpNet, Ipv4Net};
 use ropewalk_net::links::{self, Link};
 use ropewalk_net::locate;
@@ -49,18 +50,8 @@ pub(super) fn addresses() -> anyhow::Result<Vec<IpAddr>> {
     let usable = all.iter().filter(|l| l.unusable(&[]).is_none());
     let mut found: Vec<IpAddr> = usable.flat_map(Link::lasting_addresses).collect();
     // A temporary IPv6 address, where there is no other, is gone tomorrow: IPv4 first.
-    found.sort_by_key(|ip| (is_private(*ip), ip.is_ipv6()));
+    found.sort_by_key(|ip| (!is_public(*ip), ip.is_ipv6()));
     Ok(found)
-}
-
-/// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).
-pub(crate) fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(a) => {
-            a.is_private() || a.is_loopback() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64
-        }
-        IpAddr::V6(a) => a.is_unique_local() || a.is_loopback(),
-    }
 }
 
 /// Networks that this machine has, or to which some table of it has a route; what stands for a default

@@ -1,5 +1,5 @@
-//! An uplink with IPv6 alone and a gateway with IPv4 alone: NAT64 (RFC 7050, RFC 6052). The kernel
-//! has none, so a relay of the test's translates. Needs root; without it the tests pass and say so.
+//! An uplink with IPv6 alone and a gateway with IPv4 alone: NAT64 (RFC 7050, RFC 8781, RFC 6052). The
+//! kernel has none, so a relay of the test's translates. Needs root; without it the tests pass and say so.
 //!
 //! ```text
 //!   client                     network                            gateway
@@ -10,13 +10,14 @@
 
 mod common;
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::backhaul::eventually;
 use common::{BINARY, SOON, States, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
+use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
 
 const GATEWAY: &str = "198.51.100.2:4500";
 const TRANSLATED: &str = "[64:ff9b::c633:6402]:4500";
@@ -29,7 +30,7 @@ struct Net {
     has_nat64: Arc<AtomicBool>,
     /// Questions that it was asked.
     asked: Arc<AtomicUsize>,
-    _network: Namespace,
+    network: Namespace,
     _topology: Topology,
 }
 
@@ -61,7 +62,7 @@ fn net(name: &str) -> Net {
     let (has_nat64, asked) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     name_server(&network, Arc::clone(&has_nat64), Arc::clone(&asked));
     relay(&network);
-    Net { client, gateway, states, has_nat64, asked, _network: network, _topology: topology }
+    Net { client, gateway, states, has_nat64, asked, network, _topology: topology }
 }
 
 fn bound(network: &Namespace, at: &str) -> UdpSocket {
@@ -151,6 +152,21 @@ impl Net {
         all
     }
 
+    /// The network's router is no way out, and names the prefix for half an hour (RFC 8781 §4).
+    fn advertise(&self) {
+        let shown = self.network.shell("ip -o link show dev wan1 | cut -d: -f1").unwrap();
+        let index = shown.trim().parse().unwrap();
+        let send = move || {
+            let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
+            sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
+            let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, index);
+            let mut words: Vec<u8> = vec![134, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            words.extend([38, 2, 0x07, 0x08, 0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]);
+            sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
+        };
+        self.network.run(send).unwrap();
+    }
+
     fn pings(&self) -> bool {
         let ping = Ping::new("10.77.0.1".parse().unwrap()).run(&self.client);
         ping.is_ok_and(|r| r.received == r.sent)
@@ -229,6 +245,26 @@ fn an_uplink_that_goes_by_tls_asks_again_how_its_network_translates() {
     net.has_nat64.store(true, Ordering::Relaxed);
     // It asks when it would look whether UDP passes, 15 s later.
     eventually("by translation", || net.leads() == [format!("wan1 {TRANSLATED}")]);
+    assert!(net.pings());
+    client.stop();
+}
+
+#[test]
+fn a_prefix_that_only_the_router_names_is_used() {
+    if !root() {
+        return;
+    }
+    let net = net("router");
+    net.client.sysctl("net.ipv6.conf.wan1.accept_ra", "2").unwrap();
+    net.network.ip(&["address add fe80::2/64 dev wan1 nodad"]).unwrap();
+    let (_gateway, token) = net.serve(&[]);
+    net.has_nat64.store(false, Ordering::Relaxed);
+    let mut client = net.up(&token, "--path wan1");
+    client.wait_for_line("names no NAT64 for 198.51.100.2", SOON).unwrap();
+    eventually("by translation", || {
+        net.advertise();
+        net.leads() == [format!("wan1 {TRANSLATED}")]
+    });
     assert!(net.pings());
     client.stop();
 }

@@ -5,11 +5,14 @@
 //! it finds a route ([`route_via`]): with that, a socket bound to the interface reaches the endpoint whatever
 //! the default route says.
 
+mod advertised;
 mod list;
 mod neighbour;
 mod route;
 mod watch;
 
+pub use advertised::Advertised;
+pub(crate) use advertised::read as read_advertised;
 pub use list::{Address, Link, Unusable, list};
 pub use neighbour::neighbour;
 pub(crate) use route::route_of;

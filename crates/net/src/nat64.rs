@@ -96,6 +96,13 @@ pub fn discover(interface: &str) -> Option<Vec<Prefix>> {
     Some(found)
 }
 
+/// The prefixes that an interface needs for these endpoints: none unless some have IPv4 addresses, and
+/// it has none. Takes some seconds if nobody answers, as [`discover`].
+pub fn needed(link: &Link, to: &[SocketAddr]) -> Vec<Prefix> {
+    let is_needed = is_wanted(link) && to.iter().any(SocketAddr::is_ipv4);
+    is_needed.then(|| discover(&link.name)).flatten().unwrap_or_default()
+}
+
 /// Where datagrams to `to` go by an interface: there, or where its network translates; `None` if
 /// it does not lead there.
 pub fn reached_as(link: &Link, prefixes: &[Prefix], to: SocketAddr) -> Option<SocketAddr> {

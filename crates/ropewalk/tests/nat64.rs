@@ -185,6 +185,13 @@ fn an_uplink_with_ipv6_alone_reaches_an_ipv4_gateway_and_one_with_ipv4_goes_stra
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(said.contains(&format!("the gateway at {TRANSLATED} answers")), "{said}");
     assert!(said.contains(&format!("the gateway at {GATEWAY} answers")), "{said}");
+    // A setup knows it as well.
+    let place = net.states.of("setup");
+    let setup = format!("setup client --yes --root {place} --token-file {token} --path wan1");
+    let out = net.client.command("unshare").args(net.line(&setup)).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    let wan1 = said.lines().find(|l| l.contains("wan1")).unwrap_or_else(|| panic!("{said}"));
+    assert!(wan1.contains("used") && !wan1.contains("not used"), "{said}");
     let mut client = net.up(&token, "--path wan1 --path wan2");
     client.wait_for_line("connected", SOON).unwrap();
     let want = [format!("wan1 {TRANSLATED}"), format!("wan2 {GATEWAY}")];

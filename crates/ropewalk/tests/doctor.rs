@@ -176,6 +176,23 @@ fn blocked_udp_a_closed_port_and_a_missing_route_are_told_apart() {
 }
 
 #[test]
+fn a_path_is_tried_to_its_own_endpoint_and_one_without_an_interface_is_said() {
+    if !root() {
+        return;
+    }
+    let net = net("own");
+    let _gateway = net.serve();
+    let (token, config) = (net.invite(), net.states.of("client.toml"));
+    let path = |interface: &str, more: &str| format!("[[up.path]]\ninterface = \"{interface}\"\n{more}\n");
+    let own = path("wan2", "endpoint = \"10.1.2.2:4500\"");
+    std::fs::write(&config, path("wan1", "") + &own + &path("wwan0", "")).unwrap();
+    let says = net.doctor(&net.client, &["--config", &config, "--token-file", &token]);
+    says.is("path wan1", "ok", "the gateway at 10.9.9.9:4500 answers");
+    says.is("path wan2", "ok", "the gateway at 10.1.2.2:4500 answers");
+    says.is("path wwan0", "FAILED", "there is no network interface named `wwan0`");
+}
+
+#[test]
 fn what_is_wrong_with_a_machine_is_found() {
     if !root() {
         return;

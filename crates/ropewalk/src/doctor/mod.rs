@@ -23,7 +23,7 @@ use crate::report::Snapshot;
 use crate::state::StateDir;
 use anyhow::Context;
 use clap::Args;
-use ropewalk_session::Token;
+use ropewalk_session::{Endpoint, Token};
 use serde::Serialize;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -123,13 +123,15 @@ impl Patient {
         self.file.as_ref().is_some_and(|file| !file.repeater.link.is_empty())
     }
 
-    /// The interfaces that the configuration names for paths; without any, all that are usable are.
-    fn paths(&self) -> Vec<&str> {
+    /// The interfaces that the configuration names for paths, each with an endpoint of its own if it has
+    /// one. Without any, all that are usable are.
+    fn paths(&self) -> Vec<(&str, Option<&Endpoint>)> {
         let Some(file) = &self.file else { return Vec::new() };
         if self.is_repeater() {
-            return file.repeater.link.iter().map(|link| link.interface.as_str()).collect();
+            return file.repeater.link.iter().map(|link| (link.interface.as_str(), None)).collect();
         }
-        file.up.path.iter().map(|path| path.interface.as_str()).collect()
+        let paths = file.up.path.iter().map(|path| (path.interface.as_str(), path.endpoint.as_ref()));
+        paths.map(|(interface, own)| (interface, own.map(|name| &name.0))).collect()
     }
 }
 
@@ -417,7 +419,7 @@ mod tests {
             meet(&Doctor { state, config: Some(config.clone()), token_file: None, json: false })
         };
         let (patient, findings) = look();
-        assert_eq!(patient.paths(), ["wlan0", "wlan1"], "{findings:?}");
+        assert_eq!(patient.paths(), [("wlan0", None), ("wlan1", None)], "{findings:?}");
         let missing = findings.into_iter().find(|f| f.found.contains("ap.token cannot be read")).unwrap();
         assert!(missing.level == Level::Failed && missing.advice.unwrap().contains("under [repeater]"));
         std::fs::write(&file, "rw1_damaged").unwrap();

@@ -22,7 +22,7 @@ const UNNAMED: [SocketAddr; 2] = [
 
 pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     let links = links::list()?;
-    let others: Vec<&Link> = links.iter().filter(|l| l.name != patient.device()).collect();
+    let others = others(patient, &links);
     let mut all = Vec::new();
     if patient.is_gateway() {
         all.push(ports(patient));
@@ -32,6 +32,14 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     all.push(filters(patient, &others));
     all.extend(conflicts(patient, &others));
     Ok(all)
+}
+
+/// All but the bond's device. A daemon that may not be asked does not name it: none of its kind counts.
+fn others<'a>(patient: &Patient, links: &'a [Link]) -> Vec<&'a Link> {
+    let may_be_ours = |link: &Link| {
+        link.name == patient.device() || patient.is_unasked && link.kind.as_deref() == Some("tun")
+    };
+    links.iter().filter(|link| !may_be_ours(link)).collect()
 }
 
 /// Whether the gateway's ports can be had, where it does not have them itself.
@@ -218,6 +226,7 @@ mod tests {
     use crate::doctor::Level;
     use crate::report::Snapshot;
     use crate::state::tests::Scratch;
+    use ropewalk_net::links::Address;
 
     #[test]
     fn a_running_gateway_has_the_ports_that_it_wrote_down() {
@@ -239,6 +248,32 @@ mod tests {
         assert!(finding.level == Level::Failed && finding.found.contains("by another"), "{finding:?}");
         let finding = ports(&Patient { is_unasked: true, ..patient });
         assert!(finding.level == Level::Warning && finding.found.contains("by the gateway"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_device_that_may_be_the_bond_s_is_no_other_vpn_and_no_other_network() {
+        let link = |name: &str, kind: Option<&str>, address: &str| {
+            let address = Address::new(address.parse().unwrap(), 24);
+            let kind = kind.map(str::to_owned);
+            Link { name: name.into(), kind, up: true, addresses: vec![address], ..Link::default() }
+        };
+        let links = [
+            link("wan1", None, "192.0.2.1"),
+            link("rw0", Some("tun"), "10.77.0.1"),
+            link("wg0", Some("wireguard"), "10.9.0.1"),
+        ];
+        let names = |patient: &Patient| {
+            others(patient, &links).iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(" ")
+        };
+        let serve = Serve { address: vec!["10.77.0.1/24".parse().unwrap()], ..Serve::default() };
+        let stopped = Patient { file: Some(File { serve, ..File::default() }), ..Patient::default() };
+        assert_eq!(names(&stopped), "wan1 rw0 wg0");
+        assert_eq!(conflicts(&stopped, &others(&stopped, &links))[0].level, Level::Failed);
+        let unasked = Patient { is_unasked: true, ..stopped };
+        assert_eq!(names(&unasked), "wan1 wg0");
+        assert_eq!(conflicts(&unasked, &others(&unasked, &links))[0].level, Level::Ok);
+        let status = Some(Snapshot { device: "rw0".into(), ..Snapshot::default() });
+        assert_eq!(names(&Patient { status, ..Patient::default() }), "wan1 wg0");
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn both_ends_by_setup_and_back() {
     let words = said(&run(&net.client, &line, &token));
     for link in ["wan1", "wan2"] {
         let shown = words.lines().find(|l| l.contains(link)).unwrap();
-        assert!(shown.contains(" used "), "{words}");
+        assert!(shown.contains(" used ") && !shown.contains("not used"), "{words}");
     }
     assert!(!words.contains("rw1_"), "the token is a secret:\n{words}");
     let mut up = start(&net.client, &words, "ropewalk up");

@@ -163,6 +163,7 @@ fn a_person_is_asked_and_may_err() {
     let made = run(&net.gateway, &line, answers);
     let words = said(&made);
     assert!(words.contains("is a private address"), "{words}");
+    assert!(words.contains("  seventy: "), "{words}");
     assert!(words.contains("collides with 10.1.") && words.contains("answer y or n"), "{words}");
     let file = std::fs::read_to_string(Path::new(&place).join("etc/ropewalk/office.toml")).unwrap();
     for line in [

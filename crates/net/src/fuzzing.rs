@@ -58,8 +58,8 @@ fn check_segment(segment: &[u8], start: usize, is_v4: bool) {
     assert_eq!(sum.add_slice(&segment[start..]).ones_complement(), 0, "the TCP checksum is wrong");
 }
 
-/// A datagram of netlink: interfaces, addresses, routes, neighbours, queueing disciplines; and the
-/// same bytes as one of nl80211 and of mac80211_hwsim.
+/// A datagram of netlink: interfaces, addresses, routes, neighbours, queueing disciplines, options of
+/// router advertisements; and the same bytes as one of nl80211 and of mac80211_hwsim.
 pub fn netlink(data: &[u8]) {
     for message in crate::netlink::messages::<RouteNetlinkMessage>(data) {
         if let NetlinkPayload::InnerMessage(inner) = message.payload {
@@ -67,6 +67,7 @@ pub fn netlink(data: &[u8]) {
             crate::feedback::read_any(&inner);
         }
     }
+    crate::netlink::split(data).for_each(|message| drop(crate::links::read_advertised(message)));
     crate::feedback::read_any_nl80211(data);
     crate::hwsim::read_any(data);
 }

@@ -1,5 +1,6 @@
 //! How IPv4 is reached from networks that have IPv6 alone: NAT64, and how its prefix is found
 //! (RFC 7050: the network's name servers are asked for IPv6 addresses of a name that has none).
+//! Routers advertise it, too (RFC 8781): [`crate::links::Changes`] has what they say.
 
 use crate::dns;
 use crate::links::{Link, route_via};
@@ -36,6 +37,13 @@ impl Prefix {
         Some(Prefix { address: Ipv6Addr::from_bits(address.to_bits() & mask), length })
     }
 
+    /// The same of what somebody on a network says, who must not turn handshakes to a group, a
+    /// neighbour or this machine: `None` as well where no router forwards its addresses.
+    pub(crate) fn told(address: Ipv6Addr, length: u8) -> Option<Prefix> {
+        let is_of_here = address.is_multicast() || address.is_unicast_link_local();
+        Prefix::new(address, length).filter(|_| !is_of_here && address.octets()[..4] != [0; 4])
+    }
+
     /// The IPv6 address that stands for an IPv4 address (RFC 6052 §2.2). `None` of the well-known
     /// prefix for private addresses, which it must not stand for (§3.1).
     pub fn embed(&self, ip: Ipv4Addr) -> Option<Ipv6Addr> {
@@ -51,14 +59,9 @@ impl Prefix {
     }
 
     /// The prefix of an answer about [`NAME`]; `None` where none of its addresses is in it, where
-    /// it may be at two places (RFC 7050 §3), or where no router forwards its addresses.
+    /// it may be at two places (RFC 7050 §3), or where [`Prefix::told`] refuses it.
     fn of_answer(answer: Ipv6Addr) -> Option<Prefix> {
         let octets = answer.octets();
-        // Whoever answers must not turn handshakes to a group, a neighbour or this machine.
-        let is_routed = octets[..4] != [0; 4] && !answer.is_multicast() && !answer.is_unicast_link_local();
-        if !is_routed {
-            return None;
-        }
         let is_in = |length: u8| {
             let mut embedded = [0; 4];
             embedded.iter_mut().zip(places(length)).for_each(|(octet, at)| *octet = octets[at]);
@@ -66,7 +69,7 @@ impl Prefix {
         };
         let mut found = LENGTHS.into_iter().filter(|l| is_in(*l));
         let length = found.next()?;
-        found.next().is_none().then(|| Prefix::new(answer, length))?
+        found.next().is_none().then(|| Prefix::told(answer, length))?
     }
 }
 
@@ -91,6 +94,13 @@ pub fn discover(interface: &str) -> Option<Vec<Prefix>> {
         }
     }
     Some(found)
+}
+
+/// The prefixes that an interface needs for these endpoints: none unless some have IPv4 addresses, and
+/// it has none. Takes some seconds if nobody answers, as [`discover`].
+pub fn needed(link: &Link, to: &[SocketAddr]) -> Vec<Prefix> {
+    let is_needed = is_wanted(link) && to.iter().any(SocketAddr::is_ipv4);
+    is_needed.then(|| discover(&link.name)).flatten().unwrap_or_default()
 }
 
 /// Where datagrams to `to` go by an interface: there, or where its network translates; `None` if

@@ -2,9 +2,14 @@
 
 mod common;
 
+use std::net::SocketAddrV6;
+use std::time::Duration;
+
 use common::{Netns, cable, eventually, root};
-use ropewalk_net::links::{Change, Follower, Unusable, list, route_via};
+use ropewalk_net::links::{Advertised, Change, Follower, Unusable, list, route_via};
+use ropewalk_net::nat64::Prefix;
 use ropewalk_net::poll::{Events, Interest, Poller};
+use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
 
 #[test]
 fn usable_interfaces_and_what_they_reach() {
@@ -116,4 +121,35 @@ fn news_of_interfaces_addresses_and_routes() {
         let news = follower.poll().unwrap();
         assert!(news.routes && news.links.is_empty(), "{words}: {news:?}");
     }
+}
+
+/// A router that is no way out names a NAT64 prefix for half an hour (RFC 4861 §4.2, RFC 8781 §4).
+#[test]
+fn what_a_router_says_of_nat64_is_heard() {
+    if !root() {
+        return;
+    }
+    let (a, b) = (Netns::new("a"), Netns::new("b"));
+    cable((&a, "va", &["fd09::1/64"]), (&b, "vb", &["fd09::2/64"]));
+    a.run("sysctl", "-qw net.ipv6.conf.va.accept_ra=2");
+    b.ip("address add fe80::2/64 dev vb nodad");
+    let mut follower = a.inside(|| Follower::new().unwrap());
+    let index = follower.links().iter().find(|l| l.name == "va").unwrap().index;
+    let mut words: Vec<u8> = vec![134, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    words.extend([38, 2, 0x07, 0x08, 0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let advertise = || {
+        let of_router = list().unwrap().iter().find(|l| l.name == "vb").unwrap().index;
+        let socket = socket(AddressFamily::INET6, SocketType::RAW, Some(ipproto::ICMPV6)).unwrap();
+        sockopt::set_ipv6_multicast_hops(&socket, 255).unwrap();
+        let all = SocketAddrV6::new("ff02::1".parse().unwrap(), 0, 0, of_router);
+        sendto(&socket, &words, SendFlags::empty(), &all).unwrap();
+    };
+    let mut heard = Vec::new();
+    eventually("the kernel to hand it on", || {
+        b.inside(advertise);
+        heard.extend(follower.poll().unwrap().advertised);
+        !heard.is_empty()
+    });
+    let prefix = Prefix::new("64:ff9b::".parse().unwrap(), 96).unwrap();
+    assert_eq!(heard[0], Advertised { index, prefix, lifetime: Duration::from_secs(1800) });
 }

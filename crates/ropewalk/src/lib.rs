@@ -9,6 +9,7 @@
 //! * `sim`: the simulator: runs, sweeps, their results; `lab`: the same scenarios live; `compare`: both side by side; `reproduce`:
 //!   papers, claim by claim; `experiments`: these as commands, which the feature `lab` has.
 //! * `setup`: a gateway or client by a conversation; `doctor`: what is wrong with one.
+//! * `address`: what kind of address one is.
 //! * `firewall`: puts back what others took away of tables and rules.
 //! * `hooks`: programs of the user's that are told what happens.
 //! * `roam`: a station of several access points; `bunch`: neighbours' uplinks for one sender.
@@ -39,6 +40,7 @@ macro_rules! eprintln {
     }};
 }
 
+mod address;
 mod bunch;
 mod cli;
 mod client;

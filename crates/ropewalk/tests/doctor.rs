@@ -176,6 +176,23 @@ fn blocked_udp_a_closed_port_and_a_missing_route_are_told_apart() {
 }
 
 #[test]
+fn a_path_is_tried_to_its_own_endpoint_and_one_without_an_interface_is_said() {
+    if !root() {
+        return;
+    }
+    let net = net("own");
+    let _gateway = net.serve();
+    let (token, config) = (net.invite(), net.states.of("client.toml"));
+    let path = |interface: &str, more: &str| format!("[[up.path]]\ninterface = \"{interface}\"\n{more}\n");
+    let own = path("wan2", "endpoint = \"10.1.2.2:4500\"");
+    std::fs::write(&config, path("wan1", "") + &own + &path("wwan0", "")).unwrap();
+    let says = net.doctor(&net.client, &["--config", &config, "--token-file", &token]);
+    says.is("path wan1", "ok", "the gateway at 10.9.9.9:4500 answers");
+    says.is("path wan2", "ok", "the gateway at 10.1.2.2:4500 answers");
+    says.is("path wwan0", "FAILED", "there is no network interface named `wwan0`");
+}
+
+#[test]
 fn what_is_wrong_with_a_machine_is_found() {
     if !root() {
         return;
@@ -189,7 +206,15 @@ fn what_is_wrong_with_a_machine_is_found() {
     net.client
         .ip(&["tuntap add mode tun dev vpn0", "link set vpn0 up", "route add 128.0.0.0/1 dev vpn0"])
         .unwrap();
-    net.doctor(&net.client, &[]).is("other VPN", "warning", "leads into vpn0");
+    net.doctor(&net.client, &[]).is("other VPN", "warning", "of IPv4 leads into vpn0");
+    // One for IPv6 alone, as wg-quick makes it: a table of its own, and a rule that leads there.
+    let commands = [
+        "route del 128.0.0.0/1 dev vpn0",
+        "route add ::/0 dev vpn0 table 51820",
+        "-6 rule add not fwmark 51820 table 51820",
+    ];
+    net.client.shell(&commands.map(|c| format!("ip {c}")).join(" && ")).unwrap();
+    net.doctor(&net.client, &[]).is("other VPN", "warning", "of IPv6 leads into vpn0");
     net.client.ip(&["link del vpn0"]).unwrap();
     net.doctor(&net.client, &[]).is("other VPN", "ok", "");
     // No TUN driver.

@@ -108,7 +108,7 @@ fn both_ends_by_setup_and_back() {
     let words = said(&run(&net.client, &line, &token));
     for link in ["wan1", "wan2"] {
         let shown = words.lines().find(|l| l.contains(link)).unwrap();
-        assert!(shown.contains(" used "), "{words}");
+        assert!(shown.contains(" used ") && !shown.contains("not used"), "{words}");
     }
     assert!(!words.contains("rw1_"), "the token is a secret:\n{words}");
     let mut up = start(&net.client, &words, "ropewalk up");
@@ -163,6 +163,7 @@ fn a_person_is_asked_and_may_err() {
     let made = run(&net.gateway, &line, answers);
     let words = said(&made);
     assert!(words.contains("is a private address"), "{words}");
+    assert!(words.contains("  seventy: "), "{words}");
     assert!(words.contains("collides with 10.1.") && words.contains("answer y or n"), "{words}");
     let file = std::fs::read_to_string(Path::new(&place).join("etc/ropewalk/office.toml")).unwrap();
     for line in [
@@ -194,7 +195,15 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
     let net = net("refused");
     let place = net.states.of("root");
     let holder = net.gateway.run(|| std::net::UdpSocket::bind("0.0.0.0:4500").unwrap()).unwrap();
-    net.gateway.ip(&["route add 10.78.0.0/16 via 10.1.1.1", "route add fd78::/48 dev wan1"]).unwrap();
+    net.gateway
+        .ip(&[
+            "route add 10.78.0.0/16 via 10.1.1.1",
+            "route add fd78::/48 dev wan1",
+            // Another VPN's, to which a rule leads before the main table.
+            "route add 10.77.0.0/16 dev wan2 table 52",
+            "route add fd79::/48 dev wan2 table 52",
+        ])
+        .unwrap();
     let refused = |line: &str, input: &str, code: i32, words: &str| {
         let out = run(&net.gateway, &format!("setup {line} --yes --root {place}"), input);
         assert_eq!(out.status.code(), Some(code), "{line}: {out:?}");
@@ -205,16 +214,20 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
     refused("gateway --address 10.1.1.7/24", "", 2, "collides with 10.1.1.");
     refused("gateway --address 10.78.1.1/24", "", 2, "collides with 10.78.0.0/16");
     refused("gateway --address fd78::1/64", "", 2, "collides with fd78::/48");
+    refused("gateway --address 10.77.3.1/24", "", 2, "collides with 10.77.0.0/16");
+    refused("gateway --address fd79::1/64", "", 2, "collides with fd79::/48");
     refused("gateway --endpoint not/a/name", "", 2, "--endpoint");
     refused("gateway --service yes", "", 2, "systemd does not run");
     refused("client", "", 2, "--token-file");
     refused("client --token-file -", "hello", 5, "not a Ropewalk token");
-    // The next port is taken by itself, and said.
+    // The next free port and network are taken, and the port is said.
     let words =
         said(&run(&net.gateway, &format!("setup gateway --yes --root {place} --endpoint gw.example"), ""));
     assert!(words.contains("4500 is taken"), "{words}");
     let file = std::fs::read_to_string(Path::new(&place).join("etc/ropewalk/home.toml")).unwrap();
-    assert!(file.contains("0.0.0.0:4501") && file.contains("gw.example:4501"), "{file}");
+    for line in ["0.0.0.0:4501", "gw.example:4501", "[\"172.27.0.1/24\"]"] {
+        assert!(file.contains(line), "{file}");
+    }
     drop(holder);
 }
 

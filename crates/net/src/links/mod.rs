@@ -5,15 +5,18 @@
 //! it finds a route ([`route_via`]): with that, a socket bound to the interface reaches the endpoint whatever
 //! the default route says.
 
+mod advertised;
 mod list;
 mod neighbour;
 mod route;
 mod watch;
 
+pub use advertised::Advertised;
+pub(crate) use advertised::read as read_advertised;
 pub use list::{Address, Link, Unusable, list};
 pub use neighbour::neighbour;
 pub(crate) use route::route_of;
-pub use route::{Route, Via, interface_towards, route_via, routes};
+pub use route::{Route, Via, interface_towards, route_via, routed_networks, routes};
 pub use watch::{Change, Changes, Follower};
 
 use netlink_packet_route::RouteNetlinkMessage;

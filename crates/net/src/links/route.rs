@@ -76,6 +76,22 @@ pub struct Route {
 /// # Errors
 /// The kernel does not answer, or the table keeps changing.
 pub fn routes() -> Result<Vec<Route>, LinkError> {
+    Ok(of_all_tables()?.iter().flat_map(of_main).collect())
+}
+
+/// Networks to which any table has a route: rules may lead to others than the main table first.
+///
+/// # Errors
+/// As of [`routes`].
+pub fn routed_networks() -> Result<Vec<IpNet>, LinkError> {
+    let all = of_all_tables()?;
+    let mut networks: Vec<IpNet> = all.iter().filter_map(leads_to).map(|(_, network)| network).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    Ok(networks)
+}
+
+fn of_all_tables() -> Result<Vec<RouteMessage>, LinkError> {
     let mut netlink = Netlink::open()?;
     let mut all = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
@@ -85,7 +101,7 @@ pub fn routes() -> Result<Vec<Route>, LinkError> {
             match answer {
                 // Where IPv6 is missing the kernel tells of all others instead.
                 RouteNetlinkMessage::NewRoute(route) if route.header.address_family == family => {
-                    all.extend(of_main(&route));
+                    all.push(route);
                 }
                 _ => {}
             }
@@ -94,16 +110,25 @@ pub fn routes() -> Result<Vec<Route>, LinkError> {
     Ok(all)
 }
 
-/// The same of one message: none if it is of another table, or leads nowhere.
+/// The routes of one message: none if it is of another table, or leads nowhere.
 pub(super) fn of_main(route: &RouteMessage) -> Vec<Route> {
-    let (header, mut table) = (&route.header, u32::from(route.header.table));
-    let (mut to, mut by) = (None, Vec::new());
+    let is_main = |table: u32| table == u32::from(RouteHeader::RT_TABLE_MAIN);
+    let Some((_, network)) = leads_to(route).filter(|(table, _)| is_main(*table)) else { return Vec::new() };
+    let by = route.attributes.iter().flat_map(|attribute| match attribute {
+        RouteAttribute::Oif(index) => vec![*index],
+        RouteAttribute::MultiPath(hops) => hops.iter().map(|hop| hop.interface_index).collect(),
+        _ => Vec::new(),
+    });
+    by.map(|index| Route { network, index }).collect()
+}
+
+/// The table of a route, and the network that it leads to; `None` if it leads nowhere.
+fn leads_to(route: &RouteMessage) -> Option<(u32, IpNet)> {
+    let (header, mut table, mut to) = (&route.header, u32::from(route.header.table), None);
     for attribute in &route.attributes {
         match attribute {
             RouteAttribute::Table(number) => table = *number,
             RouteAttribute::Destination(address) => to = ip(address),
-            RouteAttribute::Oif(index) => by.push(*index),
-            RouteAttribute::MultiPath(hops) => by.extend(hops.iter().map(|hop| hop.interface_index)),
             _ => {}
         }
     }
@@ -111,13 +136,9 @@ pub(super) fn of_main(route: &RouteMessage) -> Vec<Route> {
         AddressFamily::Inet => Ipv4Addr::UNSPECIFIED.into(),
         _ => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let is_main = table == u32::from(RouteHeader::RT_TABLE_MAIN) && header.kind == RouteType::Unicast;
-    match IpNet::new(to.unwrap_or(everywhere), header.destination_prefix_length) {
-        Ok(network) if is_main && !header.flags.contains(RouteFlags::Cloned) => {
-            by.into_iter().map(|index| Route { network, index }).collect()
-        }
-        _ => Vec::new(),
-    }
+    let network = IpNet::new(to.unwrap_or(everywhere), header.destination_prefix_length).ok()?;
+    let leads = header.kind == RouteType::Unicast && !header.flags.contains(RouteFlags::Cloned);
+    leads.then_some((table, network))
 }
 
 /// The interface by which this machine's packets to `destination` leave; `None` if there is no way.
@@ -188,7 +209,9 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
 }
 
 fn means_no_route(error: &io::Error) -> bool {
-    let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL];
+    // A kernel without IPv6 (`ipv6.disable=1`) does not know the question.
+    let unknown = libc::EOPNOTSUPP;
+    let none = [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::ENODEV, libc::EACCES, libc::EINVAL, unknown];
     error.raw_os_error().is_some_and(|code| none.contains(&code))
 }
 
@@ -196,6 +219,14 @@ fn means_no_route(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use netlink_packet_route::route::RouteNextHop;
+
+    #[test]
+    fn a_kernel_without_ipv6_has_no_route_there() {
+        for code in [libc::ENETUNREACH, libc::EOPNOTSUPP] {
+            assert!(means_no_route(&io::Error::from_raw_os_error(code)), "{code}");
+        }
+        assert!(!means_no_route(&io::Error::from_raw_os_error(libc::EPERM)));
+    }
 
     #[test]
     fn a_route_with_several_hops_leads_by_each_of_them() {
@@ -237,6 +268,8 @@ mod tests {
         assert_eq!(read(&route), ["10.77.0.0/24 by 7"]);
         route.attributes.push(RouteAttribute::Table(0x7277));
         assert!(read(&route).is_empty(), "another table");
+        let network = leads_to(&route).map(|(table, network)| (table, network.to_string()));
+        assert_eq!(network, Some((0x7277, "10.77.0.0/24".into())));
         route.attributes = vec![to, RouteAttribute::Oif(7)];
         route.header.destination_prefix_length = 33;
         assert!(read(&route).is_empty(), "no such network");

@@ -7,12 +7,12 @@ use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 
-use super::{Link, LinkError, list::list_through};
-use crate::netlink::{Netlink, messages};
+use super::{Advertised, Link, LinkError, list::list_through, read_advertised};
+use crate::netlink::{Netlink, messages, split};
 
 /// Multicast groups (`linux/rtnetlink.h`): links; IPv4 addresses, routes and rules; IPv6 addresses,
-/// routes and rules.
-const GROUPS: [u32; 7] = [1, 5, 7, 8, 9, 11, 19];
+/// routes and rules, and options of router advertisements.
+const GROUPS: [u32; 8] = [1, 5, 7, 8, 9, 11, 19, 20];
 
 /// One interface's news.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +33,14 @@ pub struct Changes {
     /// Some route or rule of routing came or went, so an interface may lead somewhere else: ask
     /// [`super::route_via`] again.
     pub routes: bool,
+    /// What routers said of NAT64, the latest last.
+    pub advertised: Vec<Advertised>,
 }
 
 impl Changes {
     /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty() && !self.routes
+        self.links.is_empty() && !self.routes && self.advertised.is_empty()
     }
 }
 
@@ -75,13 +77,13 @@ impl Follower {
     /// Takes all waiting news and says what changed. However many messages there are, the interfaces are
     /// listed once.
     pub fn poll(&mut self) -> Result<Changes, LinkError> {
-        let (stale, routes) = self.drain()?;
+        let (stale, mut changes) = self.drain()?;
         self.stale |= stale;
-        if !self.stale {
-            return Ok(Changes { links: Vec::new(), routes });
+        if self.stale {
+            let listed = list_through(&mut self.netlink);
+            changes.links = self.take(listed)?;
         }
-        let listed = list_through(&mut self.netlink);
-        Ok(Changes { links: self.take(listed)?, routes })
+        Ok(changes)
     }
 
     /// What a new list changes. Where interfaces came and went under each try, the next look makes another:
@@ -100,31 +102,37 @@ impl Follower {
         }
     }
 
-    /// Reads all messages: (the list is stale, a route or rule changed).
-    fn drain(&mut self) -> Result<(bool, bool), LinkError> {
-        let (mut stale, mut routes) = (false, false);
+    /// Reads all messages: whether the list is stale, and what else changed.
+    fn drain(&mut self) -> Result<(bool, Changes), LinkError> {
+        let (mut stale, mut changes) = (false, Changes::default());
         loop {
             self.buffer.clear();
             match self.news.recv(&mut self.buffer, 0) {
                 Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((stale, routes)),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((stale, changes)),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 // So much news that the kernel dropped some: everything may have changed.
                 Err(e) if e.raw_os_error() == Some(libc::ENOBUFS) => {
-                    (stale, routes) = (true, true);
+                    (stale, changes.routes) = (true, true);
                     continue;
                 }
                 Err(e) => return Err(e.into()),
             }
-            for message in messages::<RouteNetlinkMessage>(&self.buffer) {
-                match message.payload {
-                    NetlinkPayload::InnerMessage(
-                        RouteNetlinkMessage::NewRoute(_)
-                        | RouteNetlinkMessage::DelRoute(_)
-                        | RouteNetlinkMessage::NewRule(_)
-                        | RouteNetlinkMessage::DelRule(_),
-                    ) => routes = true,
-                    _ => stale = true,
+            for message in split(&self.buffer) {
+                if let Some(advertised) = read_advertised(message) {
+                    changes.advertised.extend(advertised);
+                    continue;
+                }
+                for message in messages::<RouteNetlinkMessage>(message) {
+                    match message.payload {
+                        NetlinkPayload::InnerMessage(
+                            RouteNetlinkMessage::NewRoute(_)
+                            | RouteNetlinkMessage::DelRoute(_)
+                            | RouteNetlinkMessage::NewRule(_)
+                            | RouteNetlinkMessage::DelRule(_),
+                        ) => changes.routes = true,
+                        _ => stale = true,
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! own.
 
 use super::accounts;
+use crate::address::is_public;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ipnet::Ipv4Net;
@@ -183,8 +184,7 @@ pub(crate) fn cell(key: &PublicKey) -> Mac {
 /// Whether uploads to an address are helped. Where everything is, what is near is not: private
 /// networks and groups, as in the firewall's rules.
 pub(crate) fn serves(all: &[Ipv4Net], to: Ipv4Addr) -> bool {
-    let shared = to.octets()[0] == 100 && to.octets()[1] & 0xc0 == 64;
-    let near = to.is_private() || to.is_loopback() || to.is_link_local() || shared || to.octets()[0] >= 224;
+    let near = !is_public(to.into()) || to.octets()[0] >= 224;
     all.iter().any(|net| net.contains(&to) && !(net.prefix_len() == 0 && near))
 }
 

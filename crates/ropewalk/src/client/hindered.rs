@@ -17,7 +17,7 @@ use crate::roam::portal;
 use ropewalk_net::tls::Ended;
 use ropewalk_session::Endpoint;
 use ropewalk_time::{Duration, Time};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// UDP that was not answered for so long does not pass, as far as can be told.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -142,6 +142,11 @@ impl Hindered {
     /// Whether an endpoint is reached by TLS.
     pub(super) fn is_reached(&self) -> bool {
         self.targets.reached().next().is_some()
+    }
+
+    /// All addresses that are known of its endpoints.
+    pub(super) fn known(&self) -> impl Iterator<Item = IpAddr> {
+        self.targets.known()
     }
 
     /// UDP is answered on a path that is too narrow for data.

@@ -7,6 +7,7 @@ mod network;
 mod paths;
 mod queue;
 mod resolver;
+mod routers;
 mod settings;
 mod targets;
 mod uplinks;
@@ -34,6 +35,7 @@ use ropewalk_net::tls::News;
 use ropewalk_net::{clock, service};
 use ropewalk_session::{Accept, Endpoint};
 use ropewalk_time::{Duration, Time};
+use routers::Routers;
 use std::collections::BTreeSet;
 
 /// Routes often change many at a time; they are looked at once.
@@ -91,6 +93,7 @@ pub(crate) struct Client {
     excluded: BTreeSet<String>,
     follower: Follower,
     resolver: Resolver,
+    routers: Routers,
     network: Network,
     settings: PathSettings,
     meter: Meter,
@@ -116,6 +119,7 @@ impl Client {
             excluded: BTreeSet::new(),
             follower,
             resolver,
+            routers: Routers::default(),
             network,
             settings,
             meter,
@@ -167,8 +171,10 @@ impl Client {
         if self.options.paths.is_empty() {
             self.discover(running, &links, &ours, now);
         }
+        self.routers.follow(&links);
         for uplink in &mut self.uplinks {
             let link = links.iter().find(|l| l.name == uplink.name.interface);
+            uplink.set_advertised(self.routers.of(link));
             if let Some(link) = link {
                 self.network.admit_answers(&link.name);
             }
@@ -179,6 +185,15 @@ impl Client {
         self.settle(running, now);
         self.follow_links();
         self.tell_hooks();
+    }
+
+    /// Routers have said how their networks translate to IPv4.
+    fn follow_routers(&mut self, now: Time) {
+        for uplink in &mut self.uplinks {
+            let link = self.follower.links().iter().find(|l| l.name == uplink.name.interface);
+            uplink.set_advertised(self.routers.of(link));
+            uplink.retarget(now);
+        }
     }
 
     fn follow_links(&mut self) {
@@ -388,8 +403,11 @@ impl Role for Client {
 
     fn on_news(&mut self, running: &mut Running, now: Time) -> anyhow::Result<()> {
         let changes = self.follower.poll()?;
+        self.routers.take(&changes.advertised, now);
         if !changes.links.is_empty() {
             self.look_at_links(running, now);
+        } else if !changes.advertised.is_empty() {
+            self.follow_routers(now);
         }
         if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);

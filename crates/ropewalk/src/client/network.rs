@@ -1,5 +1,6 @@
 //! What a client changes on its machine once it is connected.
 
+use crate::address::is_private;
 use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, TakesBack, with};
@@ -201,6 +202,7 @@ fn check_inside(inside: &IpNet, routes: &[IpNet], others: &[&Link]) -> Result<()
         return Ok(());
     }
     let shortest = if network.addr().is_ipv4() { SHORTEST.0 } else { SHORTEST.1 };
+    // So long a prefix is private as a whole if its first address is.
     if network.prefix_len() < shortest || !is_private(network.addr()) {
         let words = format!(
             "the gateway says that {network} is its network inside, which is not a private one of /{shortest} or smaller: if that is right, say so with --route \
@@ -244,14 +246,6 @@ fn judge_route(error: anyhow::Error, others: &[&Link]) -> anyhow::Error {
             failure(Code::Failure, words)
         }
         None => error,
-    }
-}
-
-/// RFC 1918, RFC 6598, RFC 4193. With the prefix of [`SHORTEST`] all of a network is if its first address is.
-fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(a) => a.is_private() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64,
-        IpAddr::V6(a) => a.is_unique_local(),
     }
 }
 

@@ -75,8 +75,10 @@ pub(crate) struct Uplink {
     pub asked_for: bool,
     link: Option<Link>,
     targets: Targets,
-    /// How its network translates to IPv4; `None` before anybody has said so.
+    /// How its network translates to IPv4, as its name servers say; `None` before they have.
     nat64: Option<Vec<Prefix>>,
+    /// The same as its routers advertise, each with its end.
+    advertised: Vec<(Prefix, Time)>,
     attempts: Vec<Attempt>,
     /// The attempt that was answered, by its path.
     chosen: Option<u8>,
@@ -108,6 +110,7 @@ impl Uplink {
         Uplink {
             targets: Targets::new(endpoints),
             nat64: None,
+            advertised: Vec::new(),
             name,
             settings,
             left: None,
@@ -216,7 +219,8 @@ impl Uplink {
 
     /// An uplink with IPv6 alone asks how its network translates to endpoints with IPv4.
     pub(crate) fn ask_nat64(&self, resolver: &Resolver) {
-        if self.link.as_ref().is_some_and(nat64::is_wanted) && self.targets.known().any(|a| a.is_ipv4()) {
+        let mut known = self.targets.known().chain(self.hindered.known());
+        if self.link.as_ref().is_some_and(nat64::is_wanted) && known.any(|a| a.is_ipv4()) {
             resolver.ask_nat64(&self.name.interface);
         }
     }
@@ -227,6 +231,18 @@ impl Uplink {
             self.nat64 = Some(prefixes.unwrap_or_default().to_vec());
             self.retarget(now);
         }
+    }
+
+    /// What routers of its network advertise now; it counts from the next [`Uplink::retarget`].
+    pub(crate) fn set_advertised(&mut self, advertised: Vec<(Prefix, Time)>) {
+        self.advertised = advertised;
+    }
+
+    /// How its network translates: one source counts, and routers go first (RFC 8781 §5.1).
+    fn prefixes(&self, now: Time) -> Vec<Prefix> {
+        let holds = self.advertised.iter().filter(|(_, until)| *until > now);
+        let advertised: Vec<Prefix> = holds.map(|(prefix, _)| *prefix).collect();
+        if advertised.is_empty() { self.nat64.clone().unwrap_or_default() } else { advertised }
     }
 
     /// The interface as it is now; `None` if there is none.
@@ -256,8 +272,8 @@ impl Uplink {
             self.targets.retarget(|_| None);
             return;
         };
-        let reached_as =
-            |a: SocketAddr| nat64::reached_as(link, self.nat64.as_deref().unwrap_or_default(), a);
+        let prefixes = self.prefixes(now);
+        let reached_as = |a: SocketAddr| nat64::reached_as(link, &prefixes, a);
         self.hindered.retarget(reached_as, now);
         if self.targets.retarget(|a| reached_as(a).filter(|_| self.hindered.allows_udp())) {
             self.next = now;

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// What TLS gave on an interface.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
-    /// The token names no way by TLS, or none that this interface leads to.
+    /// There is no endpoint with TLS, or none that this interface leads to.
     NoWay,
     /// The gateway answered at this address, after so long.
     Gateway(SocketAddr, Duration),
@@ -29,11 +29,12 @@ pub(super) enum Found {
 /// Asks by an interface; the first endpoint that answers counts.
 pub(super) fn ask(
     token: &Token,
+    endpoints: &[Endpoint],
     (link, prefixes): (&Link, &[Prefix]),
     resolve: impl Fn(&Endpoint) -> Vec<SocketAddr>,
 ) -> Found {
     let mut found = Found::NoWay;
-    for endpoint in token.tls_endpoints() {
+    for endpoint in endpoints {
         let remotes = resolve(endpoint).into_iter().filter_map(|a| nat64::reached_as(link, prefixes, a));
         for remote in remotes {
             match converse(token, &link.name, endpoint, remote) {

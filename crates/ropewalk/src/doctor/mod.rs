@@ -23,7 +23,7 @@ use crate::report::Snapshot;
 use crate::state::StateDir;
 use anyhow::Context;
 use clap::Args;
-use ropewalk_session::Token;
+use ropewalk_session::{Endpoint, Token};
 use serde::Serialize;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -117,6 +117,22 @@ impl Patient {
     fn device(&self) -> &str {
         self.status.as_ref().map_or("", |s| s.device.as_str())
     }
+
+    /// Its configuration is a repeater's.
+    fn is_repeater(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.repeater.link.is_empty())
+    }
+
+    /// The interfaces that the configuration names for paths, each with an endpoint of its own if it has
+    /// one. Without any, all that are usable are.
+    fn paths(&self) -> Vec<(&str, Option<&Endpoint>)> {
+        let Some(file) = &self.file else { return Vec::new() };
+        if self.is_repeater() {
+            return file.repeater.link.iter().map(|link| (link.interface.as_str(), None)).collect();
+        }
+        let paths = file.up.path.iter().map(|path| (path.interface.as_str(), path.endpoint.as_ref()));
+        paths.map(|(interface, own)| (interface, own.map(|name| &name.0))).collect()
+    }
 }
 
 /// Checks, and prints a line for each.
@@ -173,7 +189,7 @@ fn meet(args: &Doctor) -> (Patient, Vec<Finding>) {
         Some(_) => Ok(None),
         None => named(&patient, !matches!(kept, Ok(None))),
     };
-    findings.extend(named.as_ref().err().map(judge_named));
+    findings.extend(named.as_ref().err().map(|error| judge_named(error, patient.is_repeater())));
     match token(args, kept.ok().flatten().or(named.ok().flatten())) {
         Ok(token) => patient.token = token,
         Err(error) => findings.push(judge_token(&error)),
@@ -229,8 +245,12 @@ fn kept(patient: &Patient) -> anyhow::Result<Option<String>> {
 
 /// The token that the configuration names. Its file may go once the token is remembered.
 fn named(patient: &Patient, may_be_kept: bool) -> anyhow::Result<Option<String>> {
-    let Some(up) = patient.file.as_ref().map(|file| &file.up) else { return Ok(None) };
-    match (&up.token, up.token_file.as_deref()) {
+    let Some(file) = &patient.file else { return Ok(None) };
+    let (token, path) = match patient.is_repeater() {
+        true => (&file.repeater.token, &file.repeater.token_file),
+        false => (&file.up.token, &file.up.token_file),
+    };
+    match (token, path.as_deref()) {
         (None, Some(path)) => match read_file(path) {
             Err(error) if may_be_kept && kind_of_io(&error) == Some(ErrorKind::NotFound) => Ok(None),
             text => text.map(Some),
@@ -270,14 +290,18 @@ fn judge_token(error: &anyhow::Error) -> Finding {
 
 /// The same of the token file that the configuration names. The daemon's user may read what this one
 /// may not.
-fn judge_named(error: &anyhow::Error) -> Finding {
+fn judge_named(error: &anyhow::Error, is_repeater: bool) -> Finding {
     let found = format!("{error:#}");
     match kind_of_io(error) {
         Some(ErrorKind::PermissionDenied) => {
             Finding::warning("token", found, "run this as root (sudo), or as the daemon's user")
         }
         Some(ErrorKind::InvalidData) => Finding::failed("token", found, WHOLE),
-        _ => Finding::failed("token", found, "name the file with the token as token-file under [up]"),
+        _ => {
+            let section = if is_repeater { "[repeater]" } else { "[up]" };
+            let advice = format!("name the file with the token as token-file under {section}");
+            Finding::failed("token", found, advice)
+        }
     }
 }
 
@@ -381,6 +405,27 @@ mod tests {
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o0)).unwrap();
         let hidden = without_rights(look).unwrap();
         assert!(hidden.level == Level::Warning && hidden.advice.unwrap().contains("sudo"));
+    }
+
+    #[test]
+    fn a_repeater_s_token_and_interfaces_are_those_of_its_section() {
+        let (scratch, etc) = (Scratch::new(), Scratch::new());
+        let (file, config) = (etc.0.path().join("ap.token"), etc.0.path().join("repeater.toml"));
+        let key = format!("token-file = \"{}\"", file.display());
+        let links = "[[repeater.link]]\ninterface = \"wlan0\"\n[[repeater.link]]\ninterface = \"wlan1\"\nshared = true\n";
+        std::fs::write(&config, format!("[repeater]\n{key}\nclients = \"wlan2\"\n{links}")).unwrap();
+        let look = || {
+            let state = Which { dir: Some(scratch.0.path().into()) };
+            meet(&Doctor { state, config: Some(config.clone()), token_file: None, json: false })
+        };
+        let (patient, findings) = look();
+        assert_eq!(patient.paths(), [("wlan0", None), ("wlan1", None)], "{findings:?}");
+        let missing = findings.into_iter().find(|f| f.found.contains("ap.token cannot be read")).unwrap();
+        assert!(missing.level == Level::Failed && missing.advice.unwrap().contains("under [repeater]"));
+        std::fs::write(&file, "rw1_damaged").unwrap();
+        let (_, findings) = look();
+        let read = findings.iter().find(|f| f.check == "token").unwrap();
+        assert!(read.advice.as_ref().unwrap().contains("whole"), "{findings:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Ports, other tunnels, routes and filters.
 
 use super::{Finding, Patient};
+use crate::address::{is_public, is_shared};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
 use ipnet::IpNet;
@@ -9,9 +10,10 @@ use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Kinds of interface that are tunnels; the kernel's words.
-const TUNNELS: [&str; 8] = ["tun", "wireguard", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl"];
+const TUNNELS: [&str; 11] =
+    ["tun", "wireguard", "ovpn", "ipip", "gre", "sit", "xfrm", "vti", "ip6tnl", "ip6gre", "vti6"];
 /// Stands for the internet in a lookup of routes (RFC 5737, RFC 3849); nothing is sent.
-const WORLD: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
+const WORLD: [(&str, &str); 2] = [("IPv4", "192.0.2.1"), ("IPv6", "2001:db8::1")];
 /// Where a gateway listens that is told no address.
 const UNNAMED: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 4500),
@@ -20,7 +22,7 @@ const UNNAMED: [SocketAddr; 2] = [
 
 pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     let links = links::list()?;
-    let others: Vec<&Link> = links.iter().filter(|l| l.name != patient.device()).collect();
+    let others = others(patient, &links);
     let mut all = Vec::new();
     if patient.is_gateway() {
         all.push(ports(patient));
@@ -30,6 +32,14 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     all.push(filters(patient, &others));
     all.extend(conflicts(patient, &others));
     Ok(all)
+}
+
+/// All but the bond's device. A daemon that may not be asked does not name it: none of its kind counts.
+fn others<'a>(patient: &Patient, links: &'a [Link]) -> Vec<&'a Link> {
+    let may_be_ours = |link: &Link| {
+        link.name == patient.device() || patient.is_unasked && link.kind.as_deref() == Some("tun")
+    };
+    links.iter().filter(|link| !may_be_ours(link)).collect()
 }
 
 /// Whether the gateway's ports can be had, where it does not have them itself.
@@ -113,13 +123,13 @@ fn judge_forwarding(v4: bool, v6: bool, is_on: impl Fn(&str) -> bool) -> Option<
 
 /// Another VPN that has the default route carries the bond's programs, or the bond itself.
 fn other_tunnel(links: &[&Link]) -> anyhow::Result<Finding> {
-    for world in WORLD {
+    for (version, world) in WORLD {
         let Some(name) = interface_towards(world.parse()?)? else { continue };
         let Some(link) = links.iter().find(|l| l.name == name) else { continue };
         if link.kind.as_deref().is_some_and(|k| TUNNELS.contains(&k)) {
             return Ok(Finding::warning(
                 "other VPN",
-                format!("the default route leads into {name}, another tunnel"),
+                format!("the default route of {version} leads into {name}, another tunnel"),
                 format!(
                     "stop it, or leave it: the bond's paths go around it by the real interfaces; a full tunnel here would fight it for the default route, and with --path {name} the bond would be a tunnel in a tunnel"
                 ),
@@ -144,7 +154,7 @@ fn filters(patient: &Patient, links: &[&Link]) -> Finding {
     let found = format!("strict on {}", strict.join(", "));
     let advice = format!("sysctl -w net.ipv4.conf.{first}.rp_filter=2, and the same for the others");
     match &patient.status {
-        Some(status) if status.role == "client" => Finding::failed(
+        Some(status) if matches!(status.role.as_str(), "client" | "repeater") => Finding::failed(
             "rp_filter",
             format!("{found}, though a client runs: answers on a path may be dropped"),
             advice,
@@ -200,10 +210,10 @@ fn conflicts(patient: &Patient, links: &[&Link]) -> Vec<Finding> {
 /// What an address of this machine says of the network in front.
 pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
     let IpAddr::V4(own) = own else { return None };
-    if crate::setup::is_private(remote) {
+    if !is_public(remote) {
         return None;
     }
-    if own.octets()[0] == 100 && own.octets()[1] & 0xc0 == 64 {
+    if is_shared(own) {
         return Some("behind the provider's NAT (RFC 6598)");
     }
     own.is_private().then_some("behind a NAT")
@@ -216,6 +226,7 @@ mod tests {
     use crate::doctor::Level;
     use crate::report::Snapshot;
     use crate::state::tests::Scratch;
+    use ropewalk_net::links::Address;
 
     #[test]
     fn a_running_gateway_has_the_ports_that_it_wrote_down() {
@@ -237,6 +248,32 @@ mod tests {
         assert!(finding.level == Level::Failed && finding.found.contains("by another"), "{finding:?}");
         let finding = ports(&Patient { is_unasked: true, ..patient });
         assert!(finding.level == Level::Warning && finding.found.contains("by the gateway"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_device_that_may_be_the_bond_s_is_no_other_vpn_and_no_other_network() {
+        let link = |name: &str, kind: Option<&str>, address: &str| {
+            let address = Address::new(address.parse().unwrap(), 24);
+            let kind = kind.map(str::to_owned);
+            Link { name: name.into(), kind, up: true, addresses: vec![address], ..Link::default() }
+        };
+        let links = [
+            link("wan1", None, "192.0.2.1"),
+            link("rw0", Some("tun"), "10.77.0.1"),
+            link("wg0", Some("wireguard"), "10.9.0.1"),
+        ];
+        let names = |patient: &Patient| {
+            others(patient, &links).iter().map(|l| l.name.clone()).collect::<Vec<_>>().join(" ")
+        };
+        let serve = Serve { address: vec!["10.77.0.1/24".parse().unwrap()], ..Serve::default() };
+        let stopped = Patient { file: Some(File { serve, ..File::default() }), ..Patient::default() };
+        assert_eq!(names(&stopped), "wan1 rw0 wg0");
+        assert_eq!(conflicts(&stopped, &others(&stopped, &links))[0].level, Level::Failed);
+        let unasked = Patient { is_unasked: true, ..stopped };
+        assert_eq!(names(&unasked), "wan1 wg0");
+        assert_eq!(conflicts(&unasked, &others(&unasked, &links))[0].level, Level::Ok);
+        let status = Some(Snapshot { device: "rw0".into(), ..Snapshot::default() });
+        assert_eq!(names(&Patient { status, ..Patient::default() }), "wan1 wg0");
     }
 
     #[test]

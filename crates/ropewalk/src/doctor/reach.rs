@@ -8,6 +8,7 @@
 use super::by_tls::{self, Found};
 use super::network::nat;
 use super::{Finding, Patient};
+use crate::config::TlsMode;
 use crate::daemon::entropy;
 use crate::report::{Path, Peer, Snapshot};
 use ropewalk_bond::entropy::Entropy;
@@ -37,6 +38,14 @@ const BY_ITSELF: &str = "nothing to do: the client goes by TLS here, and by UDP 
 /// IPv6's least MTU, which a handshake fits.
 const MTU_MIN: u32 = 1280;
 
+/// An interface, and where a client goes by it.
+struct Way<'a> {
+    link: &'a Link,
+    remotes: Vec<SocketAddr>,
+    /// How its network translates to IPv4.
+    prefixes: Vec<Prefix>,
+}
+
 pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
     if let Some(status) = &patient.status {
         return Ok(by_daemon(status));
@@ -49,40 +58,76 @@ pub(super) fn check(patient: &Patient) -> anyhow::Result<Vec<Finding>> {
             vec![Finding::warning("gateway", "not tried: no token is known", advice)]
         });
     };
-    let remotes: Vec<SocketAddr> = token.endpoints().iter().flat_map(resolve).collect();
-    if remotes.is_empty() {
+    let (wanted, of_token) = (patient.paths(), resolve_all(token.endpoints()));
+    if of_token.is_empty() && wanted.iter().all(|(_, own)| own.is_none()) {
         let names: Vec<String> = token.endpoints().iter().map(Endpoint::to_string).collect();
-        let advice = "is this machine online, and its resolver? Is the name right?";
-        return Ok(vec![Finding::failed(
-            "gateway",
-            format!("the name of {} is not known", names.join(", ")),
-            advice,
-        )]);
+        return Ok(vec![nameless("gateway".into(), &names.join(", "))]);
     }
-    let wanted: Vec<&str> =
-        patient.file.iter().flat_map(|f| &f.up.path).map(|p| p.interface.as_str()).collect();
     let links = links::list()?;
-    let chosen = |l: &&Link| {
-        if wanted.is_empty() { l.unusable(&[]).is_none() } else { wanted.contains(&l.name.as_str()) }
-    };
-    let links: Vec<&Link> = links.iter().filter(chosen).collect();
-    if links.is_empty() {
+    let is_there = |name: &str| links.iter().any(|l| l.name == name);
+    let absent = wanted.iter().filter(|(name, _)| !is_there(name)).map(|(name, _)| absent(name));
+    let by_tls = tls_endpoints(patient, token);
+    let of_tls = resolve_all(&by_tls);
+    let chosen = links.iter().filter(|l| match wanted.is_empty() {
+        true => l.unusable(&[]).is_none(),
+        false => wanted.iter().any(|(name, _)| *name == l.name),
+    });
+    let ways: Vec<Way> = chosen
+        .map(|link| {
+            let remotes = remotes(link, &wanted, &of_token);
+            let prefixes = nat64::needed(link, &[&remotes[..], &of_tls].concat());
+            Way { link, remotes, prefixes }
+        })
+        .collect();
+    let mut all = ask_all(token, &ways, &by_tls);
+    all.extend(absent);
+    if all.is_empty() {
         let advice = "plug a cable in, join a network: an interface needs an address and a route";
-        return Ok(vec![Finding::failed("gateway", "no interface of this machine can carry a path", advice)]);
+        all.push(Finding::failed("gateway", "no interface of this machine can carry a path", advice));
     }
-    let translated = |link: &Link| {
-        let is_wanted = nat64::is_wanted(link) && remotes.iter().any(SocketAddr::is_ipv4);
-        is_wanted.then(|| nat64::discover(&link.name)).flatten().unwrap_or_default()
-    };
-    let links: Vec<(&Link, Vec<Prefix>)> = links.into_iter().map(|link| (link, translated(link))).collect();
-    Ok(ask_all(token, &links, &remotes))
+    Ok(all)
+}
+
+fn resolve_all(endpoints: &[Endpoint]) -> Vec<SocketAddr> {
+    endpoints.iter().flat_map(resolve).collect()
+}
+
+/// Where an interface leads to: its own endpoints where the configuration names them, else the token's.
+fn remotes(link: &Link, wanted: &[(&str, Option<&Endpoint>)], of_token: &[SocketAddr]) -> Vec<SocketAddr> {
+    if wanted.is_empty() {
+        return of_token.to_vec();
+    }
+    let of_link = wanted.iter().filter(|(name, _)| *name == link.name);
+    of_link.flat_map(|(_, own)| own.map_or_else(|| of_token.to_vec(), resolve)).collect()
+}
+
+/// Where a client looks for the gateway's TLS.
+fn tls_endpoints(patient: &Patient, token: &Token) -> Vec<Endpoint> {
+    match patient.file.as_ref().map(|file| &file.up) {
+        Some(up) if up.tls == TlsMode::Off => Vec::new(),
+        Some(up) if !up.tls_endpoints.is_empty() => up.tls_endpoints.iter().map(|e| e.0.clone()).collect(),
+        _ => token.tls_endpoints().to_vec(),
+    }
+}
+
+fn nameless(check: String, names: &str) -> Finding {
+    let advice = "is this machine online, and its resolver? Is the name right?";
+    Finding::failed(check, format!("the name of {names} is not known"), advice)
+}
+
+/// The configuration names an interface that is not there.
+fn absent(name: &str) -> Finding {
+    let found = format!("there is no network interface named `{name}`");
+    Finding::failed(format!("path {name}"), found, "plug it in, or take it out of the configuration")
 }
 
 /// All paths at once.
-fn ask_all(token: &Token, links: &[(&Link, Vec<Prefix>)], remotes: &[SocketAddr]) -> Vec<Finding> {
+fn ask_all(token: &Token, ways: &[Way], tls: &[Endpoint]) -> Vec<Finding> {
     // Each interface has its turn before the next endpoint does.
-    let reached = remotes.iter().flat_map(|remote| {
-        links.iter().map(move |(link, prefixes)| (*link, *remote, nat64::reached_as(link, prefixes, *remote)))
+    let most = ways.iter().map(|way| way.remotes.len()).max().unwrap_or(0);
+    let reached = (0..most).flat_map(|turn| {
+        let with = ways.iter().filter_map(move |way| Some((way, *way.remotes.get(turn)?)));
+        with.map(|(way, remote)| (way.link, remote, nat64::reached_as(way.link, &way.prefixes, remote)))
     });
     let pairs: Vec<(&Link, SocketAddr, Option<SocketAddr>)> = reached.take(PAIRS).collect();
     std::thread::scope(|scope| {
@@ -94,17 +139,20 @@ fn ask_all(token: &Token, links: &[(&Link, Vec<Prefix>)], remotes: &[SocketAddr]
             .collect();
         let answers: Vec<_> = asked.into_iter().filter_map(|thread| thread.join().ok()).collect();
         let of = |index: u32| answers.iter().filter(move |(l, ..)| l.index == index);
-        let asked: Vec<_> = links
+        let asked: Vec<_> = ways
             .iter()
-            .map(|(link, prefixes)| {
-                let is_answered = of(link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
-                scope.spawn(move || {
-                    if is_answered { Found::NoWay } else { by_tls::ask(token, (link, prefixes), resolve) }
-                })
+            .map(|way| {
+                let is_answered = of(way.link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
+                let by_tls = move || by_tls::ask(token, tls, (way.link, &way.prefixes), resolve);
+                scope.spawn(move || if is_answered { Found::NoWay } else { by_tls() })
             })
             .collect();
         let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));
-        links.iter().zip(by_tls).map(|((link, _), by_tls)| judge(link, of(link.index), &by_tls)).collect()
+        let judged = ways.iter().zip(by_tls).map(|(way, by_tls)| match (way.remotes.is_empty(), &by_tls) {
+            (true, Found::NoWay) => nameless(format!("path {}", way.link.name), "the gateway"),
+            _ => judge(way.link, of(way.link.index), &by_tls),
+        });
+        judged.collect()
     })
 }
 

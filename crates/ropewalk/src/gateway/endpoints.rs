@@ -1,5 +1,6 @@
 //! Where a gateway can be reached, when nobody says.
 
+use crate::address::is_public;
 use crate::exit::{Code, failure};
 use ropewalk_net::links::{self, Unusable};
 use ropewalk_net::setup::Protocol;
@@ -66,7 +67,7 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
             found.push(*listen);
         }
     }
-    found.sort_by_key(|a| is_private(a.ip()));
+    found.sort_by_key(|a| !is_public(a.ip()));
     found.dedup();
     found.truncate(ENDPOINTS_MAX);
     Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
@@ -95,14 +96,6 @@ fn own_addresses(device: &str) -> anyhow::Result<Vec<IpAddr>> {
     let links = links::list()?;
     let addresses = links.iter().filter(|l| reachable(l)).flat_map(links::Link::lasting_addresses);
     Ok(addresses.filter(|ip| !ip.is_loopback()).collect())
-}
-
-/// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).
-fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(a) => a.is_private() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64,
-        IpAddr::V6(a) => a.is_unique_local(),
-    }
 }
 
 #[cfg(test)]

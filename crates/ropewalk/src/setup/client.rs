@@ -15,7 +15,8 @@ use crate::state::StateDir;
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
-use ropewalk_net::links::{self, Link, route_via};
+use ropewalk_net::links::{self, Link};
+use ropewalk_net::nat64;
 use ropewalk_session::{Endpoint, Host, Token};
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -221,8 +222,8 @@ fn resolve(endpoint: &Endpoint) -> Vec<SocketAddr> {
 }
 
 fn leads_to(link: &Link, remotes: &[SocketAddr]) -> bool {
-    let leads = |r: &SocketAddr| link.speaks(r.ip()) && matches!(route_via(link.index, r.ip()), Ok(Some(_)));
-    remotes.is_empty() || remotes.iter().any(leads)
+    let prefixes = nat64::needed(link, remotes);
+    remotes.is_empty() || remotes.iter().any(|r| nat64::reached_as(link, &prefixes, *r).is_some())
 }
 
 fn addresses(link: &Link) -> String {

@@ -74,7 +74,7 @@ impl Dialogue {
             }
             match answer.parse() {
                 Ok(value) => return Ok(value),
-                Err(why) => self.say(&format!("  {why}")),
+                Err(why) => self.say(&format!("  {answer}: {why}")),
             }
         }
     }
@@ -91,7 +91,8 @@ impl Dialogue {
         loop {
             let answer = self.line(&format!("{question} [none]"))?;
             let words = answer.split([' ', ',']).filter(|w| !w.is_empty());
-            match words.map(str::parse).collect::<Result<Vec<T>, _>>() {
+            let values = words.map(|word| word.parse::<T>().map_err(|why| format!("{word}: {why}")));
+            match values.collect::<Result<Vec<T>, String>>() {
                 Ok(values) => return Ok(values),
                 Err(why) => self.say(&format!("  {why}")),
             }

@@ -5,6 +5,7 @@ use super::machine::{self, Firewall};
 use super::record::Record;
 use super::service::{End, Systemd};
 use super::{Answer, Common, Places, list, shell};
+use crate::address::is_public;
 use crate::cli::{StoreArgs, Which};
 use crate::commands::{Invite, create_token};
 use crate::config::File;
@@ -145,7 +146,7 @@ fn ask_endpoint(given: Option<&str>, port: u16, dialogue: &Dialogue) -> anyhow::
     let best = addresses.first().copied();
     let default = best.map_or_else(String::new, |ip| ip.to_string());
     if given.is_none()
-        && let Some(ip) = best.filter(|ip| machine::is_private(*ip))
+        && let Some(ip) = best.filter(|ip| !is_public(*ip))
     {
         dialogue.say(&format!(
             "  {ip} is a private address. Devices outside need the public one, and the router in front has to forward UDP port {port} to {ip}."
@@ -187,8 +188,9 @@ fn ask_address(given: Option<IpNet>, dialogue: &Dialogue) -> anyhow::Result<IpNe
         )?;
         let clash = machine::collision(&answer, &taken);
         let valid = crate::state::pool::Pool::new(&[answer]).map(drop).map_err(|e| e.to_string());
-        let wrong =
-            clash.map(|c| format!("{answer} collides with {c}, which this machine has")).or(valid.err());
+        let collides =
+            |c: &IpNet| format!("{answer} collides with {c}, which this machine is in or has a route to");
+        let wrong = clash.map(collides).or(valid.err());
         match wrong {
             None => return Ok(answer),
             Some(why) if given.is_some() || dialogue.is_silent() => return Err(failure(Code::Usage, why)),

@@ -1,5 +1,6 @@
 //! What this machine has: addresses, networks, ports, firewalls.
 
+use crate::address::is_public;
 use ipnet::{IpNet, Ipv4Net};
 use ropewalk_net::links::{self, Link};
 use ropewalk_net::locate;
@@ -49,27 +50,18 @@ pub(super) fn addresses() -> anyhow::Result<Vec<IpAddr>> {
     let usable = all.iter().filter(|l| l.unusable(&[]).is_none());
     let mut found: Vec<IpAddr> = usable.flat_map(Link::lasting_addresses).collect();
     // A temporary IPv6 address, where there is no other, is gone tomorrow: IPv4 first.
-    found.sort_by_key(|ip| (is_private(*ip), ip.is_ipv6()));
+    found.sort_by_key(|ip| (!is_public(*ip), ip.is_ipv6()));
     Ok(found)
 }
 
-/// Not reachable from the internet (RFC 1918, RFC 6598, RFC 4193).
-pub(crate) fn is_private(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(a) => {
-            a.is_private() || a.is_loopback() || a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64
-        }
-        IpAddr::V6(a) => a.is_unique_local() || a.is_loopback(),
-    }
-}
-
-/// Networks that this machine has or has routes to; what stands for a default route is none.
+/// Networks that this machine has, or to which some table of it has a route; what stands for a default
+/// route is none.
 pub(super) fn networks() -> anyhow::Result<Vec<IpNet>> {
     let links = links::list()?;
     let own =
         |l: &Link| l.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok()).collect::<Vec<_>>();
     let mut all: Vec<IpNet> = links.iter().flat_map(own).collect();
-    all.extend(links::routes()?.into_iter().map(|route| route.network).filter(|n| !is_default(n)));
+    all.extend(links::routed_networks()?.into_iter().filter(|n| !is_default(n)));
     Ok(all)
 }
 
@@ -90,7 +82,7 @@ pub(super) fn inner_network(taken: &[IpNet]) -> IpNet {
         .unwrap_or_else(|| IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 77, 0, 1), 24)))
 }
 
-/// The network of this machine that overlaps `net`.
+/// The one of these networks that overlaps `net`.
 pub(super) fn collision<'a>(net: &IpNet, taken: &'a [IpNet]) -> Option<&'a IpNet> {
     taken.iter().find(|t| t.contains(&net.network()) || net.contains(&t.network()))
 }

@@ -19,7 +19,6 @@ mod wireguard;
 
 use crate::exit::{Code, failure};
 use clap::{Args, Subcommand, ValueEnum};
-pub(crate) use machine::is_private;
 use record::Record;
 use std::path::{Path, PathBuf};
 

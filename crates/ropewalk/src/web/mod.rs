@@ -101,6 +101,10 @@ pub(crate) fn run(args: &Web) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&ended)).context("a signal cannot be watched")?;
     }
     let links = LinkServer::open(&dir)?;
+    if args.no_link && links.is_none() {
+        let words = "the state directory is another user's, so `--link` will print no link to its page: leave --no-link out, or run this as that user";
+        return Err(failure(Code::Usage, words));
+    }
     let shared = Shared::new(dir);
     kept::take_up(&shared, feed::wall() as u32);
     let feed = Feed::open(Arc::clone(&shared))?;

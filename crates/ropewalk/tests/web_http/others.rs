@@ -1,6 +1,8 @@
 //! What a page shows besides a bond's paths, and who gets a link to it.
 
+use super::common::root;
 use super::*;
+use std::net::TcpListener;
 
 /// A daemon that is no bond: it answers requests of the kind `ask` with what `status` makes of
 /// their number, and refuses all others.
@@ -201,4 +203,20 @@ fn one_page_serves_a_directory_and_hands_out_links() {
     assert!(child.wait().unwrap().success());
     assert_eq!(printed, "", "no secret goes into a log");
     assert!(!socket.exists());
+}
+
+#[test]
+fn a_page_to_which_nobody_could_get_a_link_is_not_served() {
+    if !root() {
+        return;
+    }
+    let states = States::new("web-other");
+    daemon(&states, 1);
+    let state = states.of("state");
+    std::os::unix::fs::chown(&state, Some(65534), None).unwrap();
+    // A page that was served after all would end because of its port.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap().to_string();
+    let (code, out, err) = ropewalk(&["web", "--state", &state, "--listen", &at, "--no-link"]);
+    assert!(code == 2 && out.is_empty() && err.contains("another user's"), "{code} {out} {err}");
 }

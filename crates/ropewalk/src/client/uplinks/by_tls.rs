@@ -123,8 +123,9 @@ impl Uplink {
             return Ok(false);
         }
         let Some(remote) = self.targets.take(|_| true).map(|(remote, _)| remote) else {
-            // By the next probe a name may be resolved.
+            // By the next probe a name may be resolved, or the network say how it translates.
             self.resolve(resolver, now);
+            self.ask_nat64(resolver);
             self.hindered.on_probe_failed(now);
             self.next = self.hindered.next_probe();
             return Ok(false);

@@ -40,6 +40,9 @@ function pathRows(peer) {
 
 const stateOf = ({ path }) => path?.state ?? "waits";
 
+// With what carries it, where that is not UDP.
+const shownName = ({ name, path }) => (path?.carrier === "tls" ? `${name} by TLS` : name);
+
 function classOf({ path, uplink }) {
   const name = uplink?.class ?? path.class;
   const left = path?.allowance ?? uplink?.left;
@@ -50,7 +53,7 @@ function classOf({ path, uplink }) {
 function pathColumns() {
   const of = (f) => (row) => (row.path ? f(row.path) : "-");
   const columns = [
-    { title: "path", text: (r) => r.name, mark: (r) => r.mark },
+    { title: "path", text: shownName, mark: (r) => r.mark },
     { title: "state", text: stateOf, tone: (r) => (r.path ? (TONES[r.path.state] ?? "bad") : "bad") },
     { title: "class", text: classOf },
     { title: "rtt", numeric: true, text: of((p) => ms(p.rtt_ms)) },

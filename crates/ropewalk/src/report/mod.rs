@@ -217,6 +217,13 @@ pub(crate) struct Path {
     pub air: Option<air::Air>,
 }
 
+impl Path {
+    /// Its name for people: with what carries it, where that is not UDP.
+    pub(crate) fn shown(&self) -> String {
+        if self.carrier == "tls" { format!("{} by TLS", self.name) } else { self.name.clone() }
+    }
+}
+
 /// The queue of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Queue {

@@ -132,9 +132,8 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
         Some(left) => format!("{}, {} left", p.class, bytes(left)),
         None => p.class.clone(),
     };
-    let name = if p.carrier == "tls" { format!("{} by TLS", p.name) } else { p.name.clone() };
     [
-        name,
+        p.shown(),
         p.state.clone(),
         class,
         p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms")),

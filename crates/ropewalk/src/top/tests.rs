@@ -69,6 +69,17 @@ fn everything_is_seen_on_a_small_terminal() {
 }
 
 #[test]
+fn what_carries_a_path_is_said_where_it_is_not_udp() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    now.peers[0].paths[0].carrier = "udp".into();
+    now.peers[0].paths[1].carrier = "tls".into();
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 80, 24);
+    assert!(screen.contains("\nwan1        active") && screen.contains("\nwan2 by TLS down"), "{screen}");
+}
+
+#[test]
 fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
     let mut app = App::default();
     let mut now = snapshot_at(500, 1);

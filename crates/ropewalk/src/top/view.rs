@@ -95,7 +95,8 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 fn paths(frame: &mut Frame<'_>, area: Rect, app: &App, peer: &Peer) {
-    let longest = peer.paths.iter().map(|p| p.name.chars().count()).max().unwrap_or(4).clamp(4, 24) as u16;
+    let names = peer.paths.iter().map(|p| p.shown().chars().count());
+    let longest = names.max().unwrap_or(4).clamp(4, 24) as u16;
     let fixed = longest + 10 + 9 + 8 + 6;
     let wide = (area.width.saturating_sub(fixed) / 2).clamp(10, 60);
     let titles = Row::new(["path", "state", "rtt", "up", "down", "loss"])
@@ -139,7 +140,7 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: u16) -> Row<'a> {
     };
     let state = if p.class == "active" || p.state != "active" { p.state.clone() } else { p.class.clone() };
     Row::new([
-        Cell::from(p.name.clone()),
+        Cell::from(p.shown()),
         Cell::from(state).fg(color),
         Cell::from(p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms"))),
         rate_cell(rates, |r| r.up, wide, Color::Cyan),

@@ -65,6 +65,8 @@ pub(super) struct PathView {
     /// What its past is kept under.
     pub series: String,
     name: String,
+    /// `udp` or `tls`.
+    carrier: String,
     remote: Option<SocketAddr>,
     pub state: String,
     class: String,
@@ -252,6 +254,7 @@ fn path_view(p: &Path, many: bool, old: Option<(u64, Counts)>) -> PathView {
         // another number.
         series: if many { p.id.to_string() } else { p.name.clone() },
         name: p.name.clone(),
+        carrier: p.carrier.clone(),
         remote: p.remote,
         state: p.state.clone(),
         class: p.class.clone(),
@@ -326,6 +329,14 @@ mod tests {
         }
         let anew = looks.view(&snapshot("client", 10, 5, 1), 0.0);
         assert_eq!(rates(&anew), (None, None), "a daemon that began anew has no rate yet");
+    }
+
+    #[test]
+    fn a_page_is_told_what_carries_a_path() {
+        let mut now = snapshot("client", 0, 1, 1);
+        now.peers[0].paths[0].carrier = "tls".into();
+        let view = serde_json::to_value(Looks::default().view(&now, 0.0)).unwrap();
+        assert_eq!(view["peers"][0]["paths"][0]["carrier"], "tls");
     }
 
     #[test]

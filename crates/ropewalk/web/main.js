@@ -264,6 +264,9 @@ function showSession(peer) {
   showSums(peer);
   const rows = pathRows(peer);
   table("paths-table", "Paths", pathColumns(), rows);
+  const air = peer.paths.filter((p) => p.air).map((p) => `Air of ${p.name}: ${p.air}.`);
+  setText($("air-line"), air.join(" "));
+  show($("air-line"), air.length > 0);
   charts.add(page.view.at, peer.paths.map(pathPoint));
 }
 

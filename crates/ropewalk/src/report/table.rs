@@ -83,8 +83,8 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
 
 /// What is known of the air under paths.
 fn air(out: &mut String, peer: &Peer) {
-    for (name, air) in peer.paths.iter().filter_map(|p| Some((&p.name, p.air.as_ref()?))) {
-        let _ = writeln!(out, "  air of {name}: {}", air.line());
+    for (name, air) in peer.paths.iter().filter_map(|p| Some((&p.name, peer.air_of(p)?))) {
+        let _ = writeln!(out, "  air of {name}: {air}");
     }
 }
 

@@ -80,6 +80,21 @@ fn what_carries_a_path_is_said_where_it_is_not_udp() {
 }
 
 #[test]
+fn the_air_of_paths_is_seen() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    now.peers = vec![crate::report::air::tests::peer(&[("roam0", 206, 6, false), ("roam1", 640, 6, true)])];
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 110, 24);
+    for line in [
+        "air roam0  206 us a packet, shares its channel with roam1",
+        "air roam1  640 us a packet, shares its channel with roam0, rests: a better path fills the channel",
+    ] {
+        assert!(screen.contains(line), "{line}\n{screen}");
+    }
+}
+
+#[test]
 fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
     let mut app = App::default();
     let mut now = snapshot_at(500, 1);

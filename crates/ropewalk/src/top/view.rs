@@ -28,7 +28,8 @@ const FLOWS: usize = 6;
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
-    let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
+    let of = |is: fn(&Path) -> bool| app.peer().map_or(0, |p| p.paths.iter().filter(|path| is(path)).count());
+    let links = of(|path| path.link.is_some()) + of(|path| path.air.is_some());
     let one = |is: fn(&Peer) -> bool| usize::from(app.peer().is_some_and(is));
     let more = links + one(|p| p.backhaul.is_some()) + one(|p| p.granted.is_some());
     let foot = Constraint::Length(5 + more as u16);
@@ -182,6 +183,8 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     lines.extend(
         links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
     );
+    let airs = p.paths.iter().filter_map(|path| Some((&path.name, p.air_of(path)?)));
+    lines.extend(airs.map(|(name, air)| Line::from(format!("air {name}  {air}"))));
     lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
     lines.extend(p.granted.iter().map(|granted| Line::from(format!("granted {}", granted.line()))));
     frame.render_widget(Paragraph::new(lines), area);

@@ -86,6 +86,8 @@ pub(super) struct PathView {
     deaths: u32,
     mtu: u16,
     link: Option<String>,
+    /// The air that its packets take, in a line.
+    air: Option<String>,
 }
 
 /// Of each session whether it is up, and of its paths their names, states and classes; what stands
@@ -216,7 +218,7 @@ fn counts(path: &Path) -> Counts {
 fn peer(p: &Peer, many: bool, clock: u64, before: Option<&(u64, HashMap<Key, Counts>)>) -> PeerView {
     let path = |path: &Path| {
         let old = before.and_then(|(then, all)| Some((clock - then, *all.get(&key(p, path))?)));
-        path_view(path, many, old)
+        PathView { air: p.air_of(path), ..path_view(path, many, old) }
     };
     PeerView {
         name: p.name.clone(),
@@ -271,6 +273,7 @@ fn path_view(p: &Path, many: bool, old: Option<(u64, Counts)>) -> PathView {
         deaths: p.deaths,
         mtu: p.mtu,
         link: p.link.as_ref().map(|l| format!("{}: {}", l.source, l.line())),
+        air: None,
     }
 }
 
@@ -332,11 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_what_carries_a_path() {
+    fn a_page_is_told_what_carries_a_path_and_of_its_air() {
         let mut now = snapshot("client", 0, 1, 1);
         now.peers[0].paths[0].carrier = "tls".into();
+        now.peers.push(crate::report::air::tests::peer(&[("roam0", 206, 6, false)]));
         let view = serde_json::to_value(Looks::default().view(&now, 0.0)).unwrap();
-        assert_eq!(view["peers"][0]["paths"][0]["carrier"], "tls");
+        let [wan, roam] = [0, 1].map(|n| &view["peers"][n]["paths"][0]);
+        assert_eq!((&wan["carrier"], &wan["air"]), (&serde_json::json!("tls"), &serde_json::Value::Null));
+        assert_eq!(roam["air"], "206 us a packet");
     }
 
     #[test]

@@ -237,6 +237,7 @@ function showSums(peer) {
     ["held for order", bytes(peer.held_bytes)],
     ["sent again, late", `${peer.resent}, ${peer.late}`],
   ];
+  if (page.view.gateway) values.push(["gateway", page.view.gateway, "wide"]);
   if (peer.backhaul) values.push(["clients behind it", peer.backhaul, "wide"]);
   if (peer.quota) values.push(["quota", quota(peer.quota), "wide"]);
   sums($("sums"), values);

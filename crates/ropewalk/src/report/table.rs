@@ -57,6 +57,9 @@ fn session(out: &mut String, now: &Snapshot, p: &Peer) {
         let _ = write!(out, ", last heard {} ago", time(p.silent_s));
     }
     out.push('\n');
+    if let Some(line) = now.gateways.as_ref().and_then(|g| g.line(p.up)) {
+        let _ = writeln!(out, "  {line}");
+    }
     if let Some(quota) = &p.quota {
         let _ = writeln!(out, "  quota {}", quota.line());
     }
@@ -272,6 +275,17 @@ gateway: connected, 10.77.0.2, AES-128-GCM
 note: something is slow
 ";
         assert_eq!(text, want, "\n{text}");
+    }
+
+    #[test]
+    fn a_client_of_several_gateways_says_at_which_it_is() {
+        use crate::report::gateways::Gateways;
+        let here = vec!["10.2.2.2:4500".parse().unwrap()];
+        let gateways = Some(Gateways { here, others: vec!["10.2.1.2:4500".into()], moved: None });
+        let peers = vec![Peer { name: "gateway".into(), up: true, ..Peer::default() }];
+        let text = render(None, &Snapshot { role: "client".into(), gateways, peers, ..Snapshot::default() });
+        let lines = "gateway: connected\n  at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500\n  no path\n";
+        assert!(text.contains(lines), "{text}");
     }
 
     #[test]

@@ -95,6 +95,18 @@ fn the_air_of_paths_is_seen() {
 }
 
 #[test]
+fn a_client_of_several_gateways_says_at_which_it_is() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    let here = vec!["10.2.2.2:4500".parse().unwrap()];
+    let others = vec!["10.2.1.2:4500".into()];
+    now.gateways = Some(crate::report::gateways::Gateways { here, others, moved: None });
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 80, 24);
+    assert!(screen.contains("\ngateway at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500\n"), "{screen}");
+}
+
+#[test]
 fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
     let mut app = App::default();
     let mut now = snapshot_at(500, 1);

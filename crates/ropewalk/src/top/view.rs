@@ -32,6 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let links = of(|path| path.link.is_some()) + of(|path| path.air.is_some());
     let one = |is: fn(&Peer) -> bool| usize::from(app.peer().is_some_and(is));
     let more = links + one(|p| p.backhaul.is_some()) + one(|p| p.granted.is_some());
+    let more = more + usize::from(app.peer().is_some_and(|p| gateway(app, p).is_some()));
     let foot = Constraint::Length(5 + more as u16);
     // Connections have what room the rest leaves, and no more than a few lines of it.
     let (shown, others) = app.peer().map_or((0, 0), |p| (app.flows(p).len(), p.paths.len()));
@@ -150,6 +151,11 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: u16) -> Row<'a> {
     ])
 }
 
+/// Where a client's gateway is.
+fn gateway(app: &App, p: &Peer) -> Option<Line<'static>> {
+    Some(Line::from(format!("gateway {}", app.now.gateways.as_ref()?.line(p.up)?)))
+}
+
 fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     let io = &app.now.io;
     let mut lines = vec![
@@ -185,6 +191,7 @@ fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
     );
     let airs = p.paths.iter().filter_map(|path| Some((&path.name, p.air_of(path)?)));
     lines.extend(airs.map(|(name, air)| Line::from(format!("air {name}  {air}"))));
+    lines.extend(gateway(app, p));
     lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
     lines.extend(p.granted.iter().map(|granted| Line::from(format!("granted {}", granted.line()))));
     frame.render_widget(Paragraph::new(lines), area);

@@ -28,6 +28,8 @@ pub(super) struct View {
     /// Sessions that are left out.
     left_out: usize,
     uplinks: Vec<Uplink>,
+    /// Where a client's gateway is, in a line, if that is worth one.
+    gateway: Option<String>,
     /// The radio of an access point that may leave its channel.
     radio: Option<String>,
     notes: Vec<String>,
@@ -136,6 +138,7 @@ impl Looks {
             peers: peers.iter().map(view).collect(),
             left_out,
             uplinks: now.uplinks.clone(),
+            gateway: now.gateways.as_ref().and_then(|g| g.line(now.peers.iter().any(|p| p.up))),
             radio: now.channel_switcher.as_ref().map(|c| c.line()),
             notes: now.notes.clone(),
             roam: None,
@@ -181,6 +184,7 @@ impl View {
             peers: Vec::new(),
             left_out: 0,
             uplinks: Vec::new(),
+            gateway: None,
             radio: None,
             notes: Vec::new(),
             roam: None,
@@ -335,14 +339,18 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_what_carries_a_path_and_of_its_air() {
+    fn a_page_is_told_what_carries_a_path_of_its_air_and_of_the_gateway() {
         let mut now = snapshot("client", 0, 1, 1);
+        let here = vec!["10.2.2.2:4500".parse().unwrap()];
+        let others = vec!["10.2.1.2:4500".into()];
+        now.gateways = Some(crate::report::gateways::Gateways { here, others, moved: None });
         now.peers[0].paths[0].carrier = "tls".into();
         now.peers.push(crate::report::air::tests::peer(&[("roam0", 206, 6, false)]));
         let view = serde_json::to_value(Looks::default().view(&now, 0.0)).unwrap();
         let [wan, roam] = [0, 1].map(|n| &view["peers"][n]["paths"][0]);
         assert_eq!((&wan["carrier"], &wan["air"]), (&serde_json::json!("tls"), &serde_json::Value::Null));
         assert_eq!(roam["air"], "206 us a packet");
+        assert_eq!(view["gateway"], "was at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500");
     }
 
     #[test]

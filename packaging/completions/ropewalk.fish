@@ -499,7 +499,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l report-interval -d 'Milliseconds between reports' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l account-every -d 'Seconds between records of what was carried, which both ends sign' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l hooks -d 'Run the programs of this directory when the tunnel comes and goes, or --cap is used up' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l hooks -d 'Run the programs of this directory when the tunnel or neighbours come and go, or --cap is used up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"

@@ -1089,7 +1089,7 @@ scheduled\:"When somebody is told to forward it, as the paper has it\: acknowled
 '--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
 '--report-interval=[Milliseconds between reports]:MS:_default' \
 '--account-every=[Seconds between records of what was carried, which both ends sign]:SECONDS:_default' \
-'--hooks=[Run the programs of this directory when the tunnel comes and goes, or --cap is used up]:DIR:_files' \
+'--hooks=[Run the programs of this directory when the tunnel or neighbours come and go, or --cap is used up]:DIR:_files' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \

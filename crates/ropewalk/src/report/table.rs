@@ -1,6 +1,7 @@
 //! The snapshot as a user wants to read it.
 
 use super::{Path, Peer, Snapshot};
+use ratatui::text::Span;
 use std::fmt::Write;
 
 /// What `ropewalk status` prints. With an earlier snapshot there are rates.
@@ -91,13 +92,18 @@ fn air(out: &mut String, peer: &Peer) {
     }
 }
 
+/// Columns of a terminal that a text takes: letters of some scripts take two.
+pub(crate) fn width(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
 /// Rows of cells as columns, the first row the titles.
 pub(crate) fn columns<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
     let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+        std::array::from_fn(|i| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0));
     for row in rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let padded = |(cell, most): (&String, &usize)| format!("{cell}{}", " ".repeat(most - width(cell)));
+        let cells: Vec<String> = row.iter().zip(&widths).map(padded).collect();
         let _ = writeln!(out, "{indent}{}", cells.join("  ").trim_end());
     }
 }
@@ -297,6 +303,14 @@ note: something is slow
         let text = render(None, &Snapshot { role: "gateway".into(), peers, ..Snapshot::default() });
         let line = "alice: connected\n  quota 100 MB of 100 MB this month, slowed to 64kbit until 2026-12-01\n  granted port tcp 8080 to 80, tcp 22; group home; cap 20Mbit down; exit wan2\n";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn columns_stand_below_each_other_whatever_the_script() {
+        let mut out = String::new();
+        let rows = [["path", "state"], ["有線一", "up"], ["wan1", "down"]].map(|row| row.map(String::from));
+        columns(&mut out, "", &rows);
+        assert_eq!(out, "path    state\n有線一  up\nwan1    down\n");
     }
 
     #[test]

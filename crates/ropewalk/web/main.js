@@ -84,10 +84,12 @@ function clientRows() {
   }));
   const there = new Set(rows.map((r) => r.name));
   const others = page.known.filter((c) => !there.has(c.name));
+  // Whoever is left out of the view may be connected.
+  const away = page.view.left_out ? "not known" : "not connected";
   return rows.concat(others.map((c) => ({
     key: c.name,
     name: c.name,
-    state: c.came ? "not connected" : "invited",
+    state: c.came ? away : "invited",
     tone: c.came ? "idle" : "warn",
     inside: c.inside.join(" ") || "-",
     paths: "-",

@@ -562,6 +562,9 @@ _ropewalk() {
             ropewalk__subcmd__help__subcmd__path,set)
                 cmd="ropewalk__subcmd__help__subcmd__path__subcmd__set"
                 ;;
+            ropewalk__subcmd__help__subcmd__pep,status)
+                cmd="ropewalk__subcmd__help__subcmd__pep__subcmd__status"
+                ;;
             ropewalk__subcmd__help__subcmd__quota,list)
                 cmd="ropewalk__subcmd__help__subcmd__quota__subcmd__list"
                 ;;
@@ -780,6 +783,18 @@ _ropewalk() {
                 ;;
             ropewalk__subcmd__path__subcmd__help,set)
                 cmd="ropewalk__subcmd__path__subcmd__help__subcmd__set"
+                ;;
+            ropewalk__subcmd__pep,help)
+                cmd="ropewalk__subcmd__pep__subcmd__help"
+                ;;
+            ropewalk__subcmd__pep,status)
+                cmd="ropewalk__subcmd__pep__subcmd__status"
+                ;;
+            ropewalk__subcmd__pep__subcmd__help,help)
+                cmd="ropewalk__subcmd__pep__subcmd__help__subcmd__help"
+                ;;
+            ropewalk__subcmd__pep__subcmd__help,status)
+                cmd="ropewalk__subcmd__pep__subcmd__help__subcmd__status"
                 ;;
             ropewalk__subcmd__quota,help)
                 cmd="ropewalk__subcmd__quota__subcmd__help"
@@ -3376,8 +3391,22 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__help__subcmd__pep)
-            opts=""
+            opts="status"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__help__subcmd__pep__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -4948,7 +4977,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__pep)
-            opts="-h --state --policy --window --connections --tun --metrics --log --log-format --help"
+            opts="-h --state --policy --window --connections --tun --metrics --log --log-format --help status help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4984,6 +5013,66 @@ _ropewalk() {
                     ;;
                 --log-format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__pep__subcmd__help)
+            opts="status help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__pep__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__pep__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ropewalk__subcmd__pep__subcmd__status)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

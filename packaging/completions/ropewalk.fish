@@ -499,7 +499,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l send-buffer -d 'Most bytes on the way to the gateway' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l report-interval -d 'Milliseconds between reports' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l account-every -d 'Seconds between records of what was carried, which both ends sign' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l hooks -d 'Run the programs of this directory when the tunnel comes and goes, or --cap is used up' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l hooks -d 'Run the programs of this directory when the tunnel or neighbours come and go, or --cap is used up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from ap" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
@@ -532,17 +532,24 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l policy -d 'What to do for connections' -r -f -a "split\t'Acknowledge in the receiver\'s name what is here: two connections with a shorter round trip each'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l state -d 'State directory (keys, token, clients); created if missing' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l policy -d 'What to do for connections' -r -f -a "split\t'Acknowledge in the receiver\'s name what is here: two connections with a shorter round trip each'
 snoop\t'Acknowledge nothing, and send again what is lost behind this machine'"
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l window -d 'Most kilobytes (1024 bytes) to keep of each direction of a connection' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l connections -d 'Most connections at once; what is too many passes as it came' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l tun -d 'Network device name [default: the first free of pep0, pep1, …]' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l window -d 'Most kilobytes (1024 bytes) to keep of each direction of a connection' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l connections -d 'Most connections at once; what is too many passes as it came' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l tun -d 'Network device name [default: the first free of pep0, pep1, …]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l metrics -d 'Serve metrics for Prometheus by HTTP at this address' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -f -a "status" -d 'Show the state of the running `ropewalk pep`'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and not __fish_seen_subcommand_from status help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and __fish_seen_subcommand_from status" -l state -d 'State directory of the daemon' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and __fish_seen_subcommand_from status" -l json -d 'Print JSON'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show the state of the running `ropewalk pep`'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand pep; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and not __fish_seen_subcommand_from cc help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and not __fish_seen_subcommand_from cc help" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and not __fish_seen_subcommand_from cc help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -747,6 +754,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "accounts" -d 'Show what contributors carried, by records that both ends signed; prove such a record'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "harvest" -d 'See how much of an uplink nobody uses, and for how long'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from bunch" -f -a "revoke" -d 'Remove an access point: end its tunnel and keep it out'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from pep" -f -a "status" -d 'Show the state of the running `ropewalk pep`'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from mptcp" -f -a "cc" -d 'Congestion controllers for the kernel: LIA, OLIA and BALIA, which couple subflows, and HighSpeed TCP'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "run" -d 'Run a scenario once and print its results'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from sim" -f -a "sweep" -d 'Run a scenario at every point of its sweep'

@@ -1089,7 +1089,7 @@ scheduled\:"When somebody is told to forward it, as the paper has it\: acknowled
 '--send-buffer=[Most bytes on the way to the gateway]:AMOUNT:_default' \
 '--report-interval=[Milliseconds between reports]:MS:_default' \
 '--account-every=[Seconds between records of what was carried, which both ends sign]:SECONDS:_default' \
-'--hooks=[Run the programs of this directory when the tunnel comes and goes, or --cap is used up]:DIR:_files' \
+'--hooks=[Run the programs of this directory when the tunnel or neighbours come and go, or --cap is used up]:DIR:_files' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \
@@ -1369,7 +1369,51 @@ snoop\:"Acknowledge nothing, and send again what is lost behind this machine"))'
 json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+":: :_ropewalk__subcmd__pep_commands" \
+"*::: :->pep" \
 && ret=0
+
+    case $state in
+    (pep)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-pep-command-$line[1]:"
+        case $line[1] in
+            (status)
+_arguments "${_arguments_options[@]}" : \
+'--state=[State directory of the daemon]:DIR:_files' \
+'--json[Print JSON]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__pep__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-pep-help-command-$line[1]:"
+        case $line[1] in
+            (status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (mptcp)
 _arguments "${_arguments_options[@]}" : \
@@ -2288,7 +2332,23 @@ esac
 ;;
 (pep)
 _arguments "${_arguments_options[@]}" : \
+":: :_ropewalk__subcmd__help__subcmd__pep_commands" \
+"*::: :->pep" \
 && ret=0
+
+    case $state in
+    (pep)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:ropewalk-help-pep-command-$line[1]:"
+        case $line[1] in
+            (status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (mptcp)
 _arguments "${_arguments_options[@]}" : \
@@ -3401,8 +3461,15 @@ _ropewalk__subcmd__help__subcmd__path__subcmd__set_commands() {
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__pep_commands] )) ||
 _ropewalk__subcmd__help__subcmd__pep_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'status:Show the state of the running \`ropewalk pep\`' \
+    )
     _describe -t commands 'ropewalk help pep commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__help__subcmd__pep__subcmd__status_commands] )) ||
+_ropewalk__subcmd__help__subcmd__pep__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk help pep status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__help__subcmd__probe_commands] )) ||
 _ropewalk__subcmd__help__subcmd__probe_commands() {
@@ -3969,8 +4036,34 @@ _ropewalk__subcmd__path__subcmd__set_commands() {
 }
 (( $+functions[_ropewalk__subcmd__pep_commands] )) ||
 _ropewalk__subcmd__pep_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'status:Show the state of the running \`ropewalk pep\`' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
     _describe -t commands 'ropewalk pep commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__pep__subcmd__help_commands] )) ||
+_ropewalk__subcmd__pep__subcmd__help_commands() {
+    local commands; commands=(
+'status:Show the state of the running \`ropewalk pep\`' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'ropewalk pep help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__pep__subcmd__help__subcmd__help_commands] )) ||
+_ropewalk__subcmd__pep__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk pep help help commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__pep__subcmd__help__subcmd__status_commands] )) ||
+_ropewalk__subcmd__pep__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk pep help status commands' commands "$@"
+}
+(( $+functions[_ropewalk__subcmd__pep__subcmd__status_commands] )) ||
+_ropewalk__subcmd__pep__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'ropewalk pep status commands' commands "$@"
 }
 (( $+functions[_ropewalk__subcmd__probe_commands] )) ||
 _ropewalk__subcmd__probe_commands() {

@@ -229,6 +229,21 @@ impl World {
         client
     }
 
+    /// The client says that it came from one gateway to the other, and what the first did.
+    fn client_moved(&self, (from, to): (usize, usize), why: &str) {
+        let [from, to] = [from, to].map(|n| format!("10.2.{n}.2:4500"));
+        let mut said = serde_json::Value::Null;
+        eventually(&format!("the client says that {from} {why}"), || {
+            said = self.status("client")["gateways"].clone();
+            said["here"] == serde_json::json!([to]) && said["moved"]["why"] == why
+        });
+        assert_eq!(said["moved"]["from"], serde_json::json!([from]));
+        assert_eq!(said["others"], said["moved"]["from"]);
+        let (_, shown, _) = ropewalk(&["status", "--state", &self.states.of("client")]);
+        assert!(shown.contains(&format!("\n  at {to}; ")), "{shown}");
+        assert!(shown.contains(&format!(" ago {from} {why}; other endpoints: {from}\n")), "{shown}");
+    }
+
     fn status(&self, end: &str) -> serde_json::Value {
         let (code, out, err) = ropewalk(&["status", "--json", "--state", &self.states.of(end)]);
         assert_eq!(code, 0, "{err}");
@@ -382,6 +397,7 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
     eventually("the other serves", || world.serves(second));
     flow.goes_on("by the other gateway");
     assert_eq!(world.status("client")["peers"][0]["inside"], inside, "its address is its own");
+    world.client_moved((first, second), "did not answer");
 
     // The first returns, and the second drains.
     let tls = format!("10.2.{first}.2:8443");
@@ -398,6 +414,7 @@ fn a_client_goes_on_when_its_gateway_dies_drains_or_loses_the_store() {
     assert!(gap < GAP, "{gap:?}");
     eventually("the first serves", || world.serves(first));
     flow.goes_on("after a drain");
+    world.client_moved((second, first), "said goodbye");
     let status = world.status(&format!("g{second}"));
     assert!(status["draining"] == true && !world.serves(second), "{status}");
     assert_eq!(ropewalk(&["drain", "--off", "--state", &drained]).0, 0);

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, listen, root, scrape};
+use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
 use rustix::process::Signal;
@@ -67,6 +67,13 @@ impl Net {
         proxy
     }
 
+    /// The daemon's own count of itself.
+    fn says(&self) -> String {
+        let (code, out, err) = ropewalk(&["pep", "status", "--state", &self.states.of("pep")]);
+        assert_eq!(code, 0, "{err}");
+        out.trim_end().to_owned()
+    }
+
     fn rules(&self) -> String {
         self.router.shell("ip rule; ip -6 rule; sysctl -n net.ipv4.conf.all.rp_filter").unwrap()
     }
@@ -117,23 +124,6 @@ fn both_ways(net: &Net, at: &str) {
     });
 }
 
-/// The daemon's own count of itself.
-fn says(proxy: &mut Process) -> String {
-    let before = proxy.stderr().lines().filter(|l| l.contains("acknowledged early")).count();
-    proxy.signal(Signal::HUP).unwrap();
-    let said = |p: &Process| {
-        p.stderr().lines().filter(|l| l.contains("acknowledged early")).nth(before).map(str::to_owned)
-    };
-    let until = Instant::now() + SOON;
-    loop {
-        if let Some(line) = said(proxy) {
-            return line;
-        }
-        assert!(Instant::now() < until, "it says nothing more, and said before:\n{}", proxy.stderr());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn bytes_are_the_same_both_ways_through_loss_and_nothing_is_left() {
     if !root() {
@@ -144,17 +134,45 @@ fn bytes_are_the_same_both_ways_through_loss_and_nothing_is_left() {
     for policy in ["split", "snoop"] {
         let mut proxy = net.start(policy);
         SERVERS.iter().for_each(|at| both_ways(&net, at));
-        let said = says(&mut proxy);
+        let said = net.says();
         println!("{policy}: {said}");
         assert!(said.contains(" of 2, "), "both connections were taken: {said}");
         assert!(!said.contains("sent again 0 B"), "loss was repaired here: {said}");
         assert_eq!(said.contains("acknowledged early 0 B"), policy == "snoop", "{said}");
         proxy.signal(Signal::TERM).unwrap();
         assert!(proxy.wait(SOON).unwrap().success());
+        assert!(proxy.stderr().contains(" of 2, "), "what it did is in the log: {}", proxy.stderr());
         assert_eq!(net.rules(), before);
     }
     // The null case: without it the same bytes, and nobody counted them.
     both_ways(&net, SERVERS[0]);
+}
+
+#[test]
+fn a_proxy_that_runs_says_how_it_does() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-status");
+    let state = net.states.of("pep");
+    let (code, _, err) = ropewalk(&["pep", "status", "--state", &state]);
+    assert_ne!(code, 0, "none runs: {err}");
+    let mut proxy = net.start("split");
+    both_ways(&net, SERVERS[0]);
+    // A terminal that closes is no reason to end.
+    proxy.signal(Signal::HUP).unwrap();
+    let (code, out, err) = ropewalk(&["pep", "status", "--json", "--state", &state]);
+    assert_eq!(code, 0, "{err}");
+    let status: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(status["taken"] == 1 && status["early_bytes"].as_u64() > Some(0), "{status}");
+    assert!(status["resets"] == serde_json::json!({}) && status["uptime_s"].as_f64() > Some(0.0), "{status}");
+    let said = net.says();
+    assert!(said.starts_with("up ") && said.ends_with("\nreset 0"), "{said}");
+    // Who takes it for a bond is told better.
+    let (code, _, err) = ropewalk(&["status", "--state", &state]);
+    assert!(code == 2 && err.contains("ask `ropewalk pep status`"), "{code} {err}");
+    proxy.stop();
+    assert_ne!(ropewalk(&["pep", "status", "--state", &state]).0, 0, "it runs no more");
 }
 
 #[test]
@@ -163,7 +181,7 @@ fn a_way_behind_the_router_that_gets_shorter_stops_no_connection() {
         return;
     }
     let net = net("pep-mtu");
-    let mut proxy = net.start("split");
+    let _proxy = net.start("split");
     let listener = net.listener(SERVERS[0]);
     let (up, down) = (pattern(5), pattern(6));
     std::thread::scope(|scope| {
@@ -186,7 +204,7 @@ fn a_way_behind_the_router_that_gets_shorter_stops_no_connection() {
         assert!(back.join().unwrap().unwrap() == down, "what the server sent");
         assert!(there.join().unwrap() == up, "what the client sent");
     });
-    let said = says(&mut proxy);
+    let said = net.says();
     assert!(!said.contains("sent again 0 B") && said.ends_with("reset 0"), "{said}");
 }
 
@@ -242,7 +260,7 @@ fn rules_that_others_take_away_are_back_and_connections_go_through_the_proxy_aga
     net.router.shell(gone).unwrap();
     eventually("the rules are back", || net.rules() == before);
     both_ways(&net, SERVERS[0]);
-    let said = says(&mut proxy);
+    let said = net.says();
     assert!(said.contains(" of 1, "), "it was taken: {said}");
     proxy.stop();
     assert!(!net.rules().contains("2920"), "{}", net.rules());
@@ -254,7 +272,7 @@ fn multipath_tcp_is_left_alone() {
         return;
     }
     let net = net("pep-mptcp");
-    let mut proxy = net.start("split");
+    let _proxy = net.start("split");
     let listener = net.listener(SERVERS[0]);
     let mptcp = NonZeroU32::new(262).map(rustix::net::Protocol::from_raw);
     let to: SocketAddr = SERVERS[0].parse().unwrap();
@@ -273,7 +291,7 @@ fn multipath_tcp_is_left_alone() {
     let mut all = Vec::new();
     listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
     assert_eq!(all, b"hello");
-    let said = says(&mut proxy);
+    let said = net.says();
     assert!(said.contains("mptcp 1") && said.contains("connections 0 of 0"), "{said}");
     let text = net.router.run(|| scrape("127.0.0.1:9102")).unwrap().unwrap();
     for line in

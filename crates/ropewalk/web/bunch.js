@@ -4,6 +4,9 @@ import { revoke } from "./dialogs.js";
 import { $, make, setText, show } from "./dom.js";
 import { bits, bytes } from "./format.js";
 
+// So many members a page is told of (`web/members.rs`).
+const MEMBERS = 256;
+
 // As `ropewalk bunch status` counts them.
 const share = (reports, data) => (reports + data ? `${((reports * 100) / (reports + data)).toFixed(1)} %` : "-");
 
@@ -26,10 +29,12 @@ function memberRows(gateway, rates, known) {
   }));
   const there = new Set(rows.map((r) => r.key));
   const others = known.filter((c) => !there.has(c.name));
+  // Whoever is left out of the view may be connected.
+  const away = rows.length < MEMBERS ? "not connected" : "not known";
   return rows.concat(others.map((c) => ({
     key: c.name,
     name: c.name,
-    state: c.came ? "not connected" : "invited",
+    state: c.came ? away : "invited",
     tone: c.came ? "idle" : "warn",
     remote: "-",
     near: "-",

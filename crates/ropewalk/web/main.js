@@ -13,7 +13,7 @@ const FLOWS_EVERY = 2000;
 // What others grant and use is seen after so long.
 const GRANTS_EVERY = 10000;
 
-const page = { view: null, peer: null, span: 300, known: [], grants: null, tables: {}, all: false, timeline: [], heard: 0 };
+const page = { view: null, peer: null, span: 300, known: [], unknown: 0, grants: null, tables: {}, all: false, timeline: [], heard: 0 };
 const charts = new Charts($("charts"));
 
 const isGateway = () => page.view.role === "gateway" || page.view.role === "ap";
@@ -40,6 +40,9 @@ function pathRows(peer) {
 
 const stateOf = ({ path }) => path?.state ?? "waits";
 
+// With what carries it, where that is not UDP.
+const shownName = ({ name, path }) => (path?.carrier === "tls" ? `${name} by TLS` : name);
+
 function classOf({ path, uplink }) {
   const name = uplink?.class ?? path.class;
   const left = path?.allowance ?? uplink?.left;
@@ -50,7 +53,7 @@ function classOf({ path, uplink }) {
 function pathColumns() {
   const of = (f) => (row) => (row.path ? f(row.path) : "-");
   const columns = [
-    { title: "path", text: (r) => r.name, mark: (r) => r.mark },
+    { title: "path", text: shownName, mark: (r) => r.mark },
     { title: "state", text: stateOf, tone: (r) => (r.path ? (TONES[r.path.state] ?? "bad") : "bad") },
     { title: "class", text: classOf },
     { title: "rtt", numeric: true, text: of((p) => ms(p.rtt_ms)) },
@@ -81,10 +84,12 @@ function clientRows() {
   }));
   const there = new Set(rows.map((r) => r.name));
   const others = page.known.filter((c) => !there.has(c.name));
+  // Whoever is left out of the view may be connected.
+  const away = page.view.left_out ? "not known" : "not connected";
   return rows.concat(others.map((c) => ({
     key: c.name,
     name: c.name,
-    state: c.came ? "not connected" : "invited",
+    state: c.came ? away : "invited",
     tone: c.came ? "idle" : "warn",
     inside: c.inside.join(" ") || "-",
     paths: "-",
@@ -234,6 +239,7 @@ function showSums(peer) {
     ["held for order", bytes(peer.held_bytes)],
     ["sent again, late", `${peer.resent}, ${peer.late}`],
   ];
+  if (page.view.gateway) values.push(["gateway", page.view.gateway, "wide"]);
   if (peer.backhaul) values.push(["clients behind it", peer.backhaul, "wide"]);
   if (peer.quota) values.push(["quota", quota(peer.quota), "wide"]);
   sums($("sums"), values);
@@ -261,6 +267,9 @@ function showSession(peer) {
   showSums(peer);
   const rows = pathRows(peer);
   table("paths-table", "Paths", pathColumns(), rows);
+  const air = peer.paths.filter((p) => p.air).map((p) => `Air of ${p.name}: ${p.air}.`);
+  setText($("air-line"), air.join(" "));
+  show($("air-line"), air.length > 0);
   charts.add(page.view.at, peer.paths.map(pathPoint));
 }
 
@@ -286,7 +295,8 @@ async function learnPast() {
 
 async function learnClients() {
   if (!page.view || !invites()) return;
-  page.known = await get("/api/clients").catch(() => page.known);
+  const known = await get("/api/clients").catch(() => null);
+  if (known) [page.known, page.unknown] = [known.clients, known.left_out];
   if (grants()) page.grants = await get("/api/grants").catch(() => page.grants);
   now(page.view);
 }
@@ -324,6 +334,7 @@ function now(view) {
   notes.push(...view.uplinks.filter((u) => u.obstacle).map((u) => `${u.name} waits: ${u.obstacle}`));
   if (view.radio) notes.unshift(`dedicated radio: ${view.radio}`);
   if (view.left_out) notes.unshift(`${view.left_out} sessions more are not shown`);
+  if (page.unknown) notes.unshift(`${page.unknown} clients more are not shown; \`ropewalk clients\` lists them`);
   show($("notes"), notes.length > 0);
   if (page.notes !== notes.join("\n")) {
     page.notes = notes.join("\n");

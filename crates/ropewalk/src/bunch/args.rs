@@ -213,7 +213,7 @@ pub(crate) struct BunchAp {
     /// Seconds between records of what was carried, which both ends sign
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub account_every: u64,
-    /// Run the programs of this directory when the tunnel comes and goes, or --cap is used up
+    /// Run the programs of this directory when the tunnel or neighbours come and go, or --cap is used up
     #[arg(long, value_name = "DIR")]
     pub hooks: Option<PathBuf>,
     #[command(flatten)]

@@ -38,8 +38,8 @@ mod tunnel;
 mod words;
 
 use crate::control::ask::Line;
-use crate::control::protocol::{Request, Response};
-use crate::control::server::{ControlHandler, Server};
+use crate::control::protocol::Request;
+use crate::control::server::Server;
 use crate::daemon::{Outbox, entropy, mailbox};
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
@@ -322,7 +322,7 @@ fn help(
     *hooks = args.hooks.as_deref().map(|dir| BunchHooks::start(dir, tun.name())).transpose()?;
     let (inbox, outbox) = mailbox()?;
     serve_metrics(args.observed.metrics, &outbox)?;
-    let _server = Server::start(dir, ApControl(outbox))?;
+    let _server = Server::start(dir, outbox)?;
     let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
     let metered = ap::Metered::open(&args, dir)?;
     let (hooks, mailbox) = (hooks.as_mut(), inbox);
@@ -339,13 +339,4 @@ fn take_in(args: &BunchAp, journal: &mut Journal) -> anyhow::Result<Tun> {
         classes(journal, uplink, (mbps * 1e6) as u64)?;
     }
     Ok(tun)
-}
-
-/// Answers requests to an access point.
-struct ApControl(Outbox);
-
-impl ControlHandler for ApControl {
-    fn answer(&self, request: Request, _by: u32) -> Response {
-        self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
-    }
 }

@@ -17,7 +17,7 @@ use rand::Rng;
 use ropewalk_bunch::Mac;
 use ropewalk_net::links;
 use ropewalk_session::{Cipher, Opener, ReplayWindow, Sealer, SessionKeys, TAG_LEN};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -93,6 +93,11 @@ impl Share {
     /// How many neighbours there are.
     pub(super) fn neighbours(&self) -> usize {
         self.pairs.len()
+    }
+
+    /// Where they are.
+    pub(super) fn places(&self) -> BTreeSet<Ipv4Addr> {
+        self.pairs.values().map(|pair| *pair.at.ip()).collect()
     }
 
     /// The gateway says who they are. Those that are known stay as they are: a packet number is not
@@ -204,6 +209,7 @@ mod tests {
         let (mut a, mut b, mut outsider) = (here(), here(), here());
         a.set(&[neighbour(5, &b, 1, true)]);
         b.set(&[neighbour(5, &a, 1, false)]);
+        assert_eq!(a.places(), BTreeSet::from([Ipv4Addr::LOCALHOST]));
         a.send(b"one");
         assert_eq!(got(&mut b), Some(([5, 0, 0, 0, 0, 0], b"one".to_vec())));
         b.send(b"two");

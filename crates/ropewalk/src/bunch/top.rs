@@ -6,12 +6,15 @@ use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::report::reasons;
 use crate::report::table::{bytes, time};
-use crate::top::live::{Series, View, foot, rate_cell, rate_text};
+use crate::top::live::{RATE, Series, View, foot, rate_cell, rate_text, wrapped};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{self, Span};
-use ratatui::widgets::{Cell, Paragraph, Row, Table};
+use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
+
+/// Columns of an access point besides its name and its rate, and a space before each but the first.
+const FIXED: u16 = 7 + 6 + 6 + 7 + 6 + 6;
 
 /// What has a rate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +86,7 @@ impl App {
         let rows = [Constraint::Length(4), Constraint::Length(contributors), Constraint::Min(0)];
         let [head, middle, below] = Layout::vertical(rows).areas(area);
         let wide = usize::from(area.width).saturating_sub(16).min(60);
-        let lines = vec![
+        let mut lines = vec![
             text::Line::from(vec![
                 Span::from(format!("ropewalk bunch gateway {}", g.device)).bold(),
                 Span::from(format!(" · running {} · {} connections", time(g.uptime_s), g.sessions)),
@@ -93,24 +96,24 @@ impl App {
                 rate_text(self.series.of(&Key::All), |r| r.up, wide)
             ))
             .fg(Color::Cyan),
-            text::Line::from(format!(
-                "keeps {}   resets {}   cut {}   left alone{}   refused {} packets",
-                bytes(g.kept_bytes),
-                g.resets,
-                g.cut_packets,
-                reasons::words(&g.bypassed),
-                g.refused_packets + g.unhelped_packets
-            )),
         ];
+        let counts = [
+            format!("keeps {}", bytes(g.kept_bytes)),
+            format!("resets {}", g.resets),
+            format!("cut {}", g.cut_packets),
+            format!("left alone{}", reasons::words(&g.bypassed)),
+            format!("refused {} packets", g.refused_packets + g.unhelped_packets),
+        ];
+        lines.extend(wrapped(counts.iter().map(String::as_str), "   ", area.width));
         frame.render_widget(Paragraph::new(lines), head);
         self.contributors(frame, middle, g);
         self.uploads(frame, below, g);
     }
 
     fn contributors(&self, frame: &mut Frame<'_>, area: Rect, g: &GatewayStatus) {
-        let names = g.contributors.iter().map(|c| c.name.chars().count());
-        let name = names.max().unwrap_or(12).clamp(12, 24) as u16;
-        let wide = area.width.saturating_sub(name + 37).clamp(10, 60);
+        let longest = g.contributors.iter().map(|c| c.name.len()).max().unwrap_or(0) as u16;
+        let name = longest.clamp(12, area.width.saturating_sub(FIXED + RATE).max(12));
+        let wide = area.width.saturating_sub(name + FIXED).clamp(RATE, 60);
         let rows = g.contributors.iter().map(|c| {
             let color = if c.remote.is_some() { Color::Green } else { Color::Red };
             Row::new([
@@ -186,7 +189,7 @@ impl App {
             text::Line::from(neighbours(a)),
         ];
         let lines: Vec<_> = lines.into_iter().chain(a.cap.as_ref().map(|c| allowance(c).into())).collect();
-        frame.render_widget(Paragraph::new(lines), area);
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
     }
 }
 
@@ -264,6 +267,10 @@ mod tests {
             assert!(text.contains(words), "{words}\n{text}");
         }
         assert!(!text.contains("203.0.113.9:2 "), "the slowest have no room\n{text}");
+        let narrow = screen(&app, 60, 24);
+        for words in ["2.0 Mb/s ", "100 %", "refused 0 packets", "203.0.113.9:40", "q quits"] {
+            assert!(narrow.contains(words), "{words}\n{narrow}");
+        }
     }
 
     #[test]
@@ -288,6 +295,7 @@ mod tests {
         for words in words.into_iter().chain(["for neighbours 5.0 MB a month"]) {
             assert!(text.contains(words), "{words}\n{text}");
         }
+        assert!(screen(&app, 60, 24).contains("no memory for 0"), "what is too long goes on below");
         for (w, h) in [(1, 1), (20, 5), (80, 8), (200, 60)] {
             screen(&app, w, h);
         }

@@ -1,6 +1,7 @@
 //! The client: what it adds to the loop.
 
 pub(crate) mod airtime;
+mod gateways;
 mod hindered;
 mod metering;
 mod network;
@@ -27,6 +28,7 @@ use crate::hooks::ClientHooks;
 use crate::report;
 use crate::report::history::What;
 use crate::state::meter::Meter;
+use gateways::Found;
 use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
@@ -105,6 +107,7 @@ pub(crate) struct Client {
     rules_lost: Lost,
     started: Time,
     connected: bool,
+    found: Found,
 }
 
 impl Client {
@@ -130,6 +133,7 @@ impl Client {
             rules_lost: Lost::rules(),
             started,
             connected: false,
+            found: Found::default(),
         }
     }
 
@@ -295,6 +299,9 @@ impl Client {
 
     fn on_state(&mut self, running: &mut Running, path: u8, state: State, now: Time) {
         let other = self.other();
+        if state == State::Active {
+            self.on_answered(running, path, now);
+        }
         for uplink in &mut self.uplinks {
             let is_aside = uplink.is_aside(path);
             if uplink.on_state(running, path, state, now) {
@@ -315,11 +322,22 @@ impl Client {
         self.tell_hooks();
     }
 
+    /// A path works: another gateway than before may be at its end.
+    fn on_answered(&mut self, running: &mut Running, path: u8, now: Time) {
+        let of = self.uplinks.iter().flat_map(Uplink::attempts).find(|a| a.path == path);
+        let Some(remote) = of.map(|a| a.remote) else { return };
+        if let Some(what) = self.found.answered(remote, now) {
+            tracing::info!(%remote, "another gateway has the session");
+            running.history.note(now, what);
+        }
+    }
+
     /// Where nothing works any more, or the gateway has said goodbye, another gateway of the token
     /// may do.
     fn search(&mut self, now: Time, dismissed: bool) {
         let tried = || self.uplinks.iter().filter(|u| u.is_up() || u.has_lost());
         if dismissed || tried().all(Uplink::has_lost) {
+            self.found.search(dismissed);
             self.uplinks.iter_mut().for_each(|u| u.search(now));
         }
     }
@@ -330,6 +348,7 @@ impl Role for Client {
         match event {
             Event::Connected(accept) => {
                 self.on_connected(running, &accept)?;
+                self.found.connected();
                 running.history.note(now, What::Connected {});
             }
             Event::Refused(refusal) if refusal.is_temporary() => {
@@ -376,6 +395,8 @@ impl Role for Client {
                 let refused = |socket| running.core.sockets.get(socket).and_then(|s| s.refused);
                 status.uplinks = self.uplinks.iter().map(|u| u.report(refused, now)).collect();
                 status.outages = running.history.outages();
+                let known = self.uplinks.iter().flat_map(Uplink::places);
+                status.gateways = self.repeater.is_none().then(|| self.found.report(known, now));
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),

@@ -70,6 +70,20 @@ impl Targets {
         self.reached.iter().map(|(remote, _)| *remote)
     }
 
+    /// Where the endpoints are: addresses by which the interface leads there, else those that are
+    /// known, else the name.
+    pub(super) fn places(&self) -> impl Iterator<Item = String> {
+        self.endpoints.iter().enumerate().flat_map(move |(place, (endpoint, found))| {
+            let reached = self.reached.iter().filter(|(_, at)| *at == place).map(|(remote, _)| *remote);
+            let mut all: Vec<SocketAddr> = reached.collect();
+            if all.is_empty() {
+                all.clone_from(found);
+            }
+            let name = all.is_empty().then(|| endpoint.to_string());
+            all.into_iter().map(|remote| remote.to_string()).chain(name)
+        })
+    }
+
     /// The machine for which a captive portal would answer: most portals do so by IPv4 alone, and by
     /// no address that the interface does not lead to.
     pub(super) fn intercepted(&self) -> Option<IpAddr> {
@@ -132,10 +146,15 @@ mod tests {
         targets.on_resolved(&endpoints[2], &[]);
         assert_eq!(targets.known().count(), 4, "the old ones stay");
         assert!(targets.take(|_| true).is_none(), "nothing is reached");
+        let v4 = ["192.0.2.1:4500", "192.0.2.2:443", "192.0.2.1:4500"];
+        assert_eq!(targets.places().collect::<Vec<_>>(), [&v4[..], &["[2001:db8::1]:4500"]].concat());
         assert!(
             targets.retarget(|a| a.is_ipv4().then_some(a)) && !targets.retarget(|a| a.is_ipv4().then_some(a))
         );
         assert_eq!(targets.intercepted(), Some(at("192.0.2.1:4500").ip()));
+        // Of the name no address is reached that another endpoint has not: what is known of it.
+        assert_eq!(targets.places().count(), 4);
+        assert_eq!(Targets::new(&endpoints[2..]).places().collect::<Vec<_>>(), ["gw.example.org:4500"]);
         let mut next = |is_wanted: fn(SocketAddr) -> bool| targets.take(is_wanted).map(|(a, _)| a);
         assert_eq!(next(|_| true), Some(at("192.0.2.1:4500")));
         assert_eq!(next(|_| true), Some(at("192.0.2.2:443")));

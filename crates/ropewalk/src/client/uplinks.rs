@@ -134,6 +134,11 @@ impl Uplink {
         &self.attempts
     }
 
+    /// Where its gateway may be, by UDP.
+    pub(super) fn places(&self) -> impl Iterator<Item = String> {
+        self.targets.places()
+    }
+
     /// It carries data.
     pub(crate) fn is_up(&self) -> bool {
         self.is_up

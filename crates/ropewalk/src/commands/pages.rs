@@ -213,6 +213,8 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`peers`, `paths`, `link`, `stations`", schemars::schema_for!(report::link::LinkStation))?;
     page(&mut out, "`fleet`", schemars::schema_for!(report::fleet::FleetStatus))?;
     page(&mut out, "`fleet`, `gateways`", schemars::schema_for!(report::fleet::FleetGateway))?;
+    page(&mut out, "`gateways`", schemars::schema_for!(report::gateways::Gateways))?;
+    page(&mut out, "`gateways`, `moved`", schemars::schema_for!(report::gateways::Moved))?;
     page(&mut out, "`uplinks`", schemars::schema_for!(report::Uplink))?;
     page(&mut out, "`channel_switcher`", schemars::schema_for!(report::backhaul::ChannelSwitcher))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;

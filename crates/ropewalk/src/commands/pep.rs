@@ -1,7 +1,9 @@
 //! `ropewalk pep`: forwarded TCP through the proxies of crate `pep`.
 
-use crate::cli::{LogFormat, State};
+use crate::cli::{Existing, LogFormat};
+use crate::control::ask;
 use crate::control::protocol::{Request, Response};
+use crate::control::server::Server;
 use crate::daemon::{Mailbox, mailbox};
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
@@ -9,7 +11,7 @@ use crate::report::pep::PepStatus;
 use crate::state::StateDir;
 use crate::{logging, metrics};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::pep::Relay;
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
@@ -22,6 +24,7 @@ use ropewalk_pep::{Config, Policy};
 use ropewalk_session::Layer;
 use ropewalk_time::Time;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a TCP proxy does.
@@ -35,9 +38,34 @@ pub(crate) enum PepPolicy {
 
 /// `ropewalk pep`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct PepArgs {
+    /// Something else than to run it.
+    #[command(subcommand)]
+    pub command: Option<PepCommand>,
     #[command(flatten)]
-    pub state: State,
+    pub daemon: Option<PepDaemon>,
+}
+
+/// What else there is to a proxy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PepCommand {
+    /// Show the state of the running `ropewalk pep`
+    Status {
+        #[command(flatten)]
+        state: Existing,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What its daemon takes. Without a flattened part: clap would not see whether it is there.
+#[derive(Debug, Args)]
+pub(crate) struct PepDaemon {
+    /// State directory (keys, token, clients); created if missing
+    #[arg(long = "state", value_name = "DIR")]
+    pub state: PathBuf,
     /// What to do for connections
     #[arg(long)]
     pub policy: PepPolicy,
@@ -69,8 +97,29 @@ const DEVICE: u64 = 0;
 const SIGNALS: u64 = 1;
 const MAIL: u64 = 2;
 
-/// Runs until told to stop.
+/// Runs a proxy, or says how one does.
 pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
+    match (&args.command, &args.daemon) {
+        (Some(PepCommand::Status { state, json }), _) => status(&StateDir::existing(&state.dir)?, *json),
+        (None, Some(args)) => start(args),
+        (None, None) => Err(failure(Code::Usage, "a proxy needs --state and --policy")),
+    }
+}
+
+fn status(dir: &StateDir, json: bool) -> anyhow::Result<()> {
+    let status = match ask(dir, &Request::Pep {})? {
+        Response::Pep { status } => status,
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    };
+    match json {
+        true => println!("{}", serde_json::to_string_pretty(&status)?),
+        false => print!("{}", status.render()),
+    }
+    Ok(())
+}
+
+/// Runs until told to stop.
+fn start(args: &PepDaemon) -> anyhow::Result<()> {
     logging::start(args.log.as_deref(), args.log_format)?;
     privileges::check()?;
     let versions: Vec<bool> = [false, true].into_iter().filter(|v6| is_forwarding(*v6)).collect();
@@ -80,14 +129,14 @@ pub(super) fn run(args: &PepArgs) -> anyhow::Result<()> {
         return Err(failure(Code::Usage, words));
     }
     refuse_translation()?;
-    let dir = StateDir::open(&args.state.dir)?;
+    let dir = StateDir::open(&args.state)?;
     let _lock = dir.lock()?;
     let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }
     let journal = TakesBack::new(journal);
-    let outcome = work(args, &versions, journal.shared());
+    let outcome = work(args, &dir, &versions, journal.shared());
     service::stopping();
     outcome.and(journal.restore().map_err(Into::into))
 }
@@ -110,7 +159,7 @@ fn refuse_translation() -> anyhow::Result<()> {
 }
 
 /// The device, with what is forwarded led into it.
-fn set_up(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::Result<Tun> {
+fn set_up(args: &PepDaemon, versions: &[bool], journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = Tun::open_with(Some(args.tun.as_deref().unwrap_or("pep%d")), Offloads::default())?;
     // What passes an interface passes the device too.
     let others = links::list()?.into_iter().filter(|l| !l.loopback && l.index != tun.index());
@@ -130,7 +179,7 @@ fn set_up(args: &PepArgs, versions: &[bool], journal: &mut Journal) -> anyhow::R
     Ok(tun)
 }
 
-fn work(args: &PepArgs, versions: &[bool], journal: &SharedJournal) -> anyhow::Result<()> {
+fn work(args: &PepDaemon, dir: &StateDir, versions: &[bool], journal: &SharedJournal) -> anyhow::Result<()> {
     let mut signals = Signals::new().context("signals cannot be caught")?;
     let tun = with(journal, |journal| set_up(args, versions, journal))??;
     let policy = match args.policy {
@@ -144,8 +193,10 @@ fn work(args: &PepArgs, versions: &[bool], journal: &SharedJournal) -> anyhow::R
     firewall::keep(journal, Kept { device: None, without_rules: Some(without_tables), without_tables })?;
     let (inbox, outbox) = mailbox()?;
     if let Some(address) = args.metrics {
-        metrics::serve(address, move || outbox.ask(Request::Pep))?;
+        let outbox = outbox.clone();
+        metrics::serve(address, move || outbox.ask(Request::Pep {}))?;
     }
+    let _server = Server::start(dir, outbox)?;
     let relay = Relay::new(config, args.connections as usize);
     let (started, packet) = (Instant::now(), vec![0; 65_535]);
     let mut daemon = Daemon { relay, tun, started, out: Vec::new(), packet, mailbox: inbox };
@@ -179,11 +230,8 @@ impl Daemon {
         loop {
             let wait = self.relay.next_timeout().map(|at| at.since(self.now()));
             poller.wait(&mut events, wait).context("waiting")?;
-            for signal in signals.pending() {
-                match signal {
-                    Signal::Stop => return Ok(()),
-                    Signal::Reload => self.say(),
-                }
+            if signals.pending().any(|signal| signal == Signal::Stop) {
+                return Ok(());
             }
             self.answer();
             for _ in 0..BATCH {
@@ -217,12 +265,13 @@ impl Daemon {
         PepStatus::of(&self.relay, self.now().as_secs_f64())
     }
 
-    /// Answers those who want its metrics.
+    /// Answers those who ask how it does.
     fn answer(&self) {
         self.mailbox.waker().clear();
         while let Some(post) = self.mailbox.next() {
             let answer = match post.request {
-                Request::Pep => Response::Pep { status: Box::new(self.status()) },
+                Request::Pep {} => Response::Pep { status: Box::new(self.status()) },
+                Request::Status {} => Response::wrong_end("bond: ask `ropewalk pep status`"),
                 _ => Response::wrong_end("bond"),
             };
             // Who asked may be gone.
@@ -230,16 +279,9 @@ impl Daemon {
         }
     }
 
-    /// What it did so far, as one line.
-    fn say(&self) {
-        let line = self.status().line();
-        tracing::info!("{line}");
-        service::status(&line);
-    }
-
     /// Says what it did, and tells ends whose bytes are here that their connection is over.
     fn close(&mut self) {
-        self.say();
+        tracing::info!("{}", self.status().line());
         let now = self.now();
         self.relay.close(now, &mut self.out);
         if let Err(error) = self.send() {

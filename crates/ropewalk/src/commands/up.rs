@@ -5,10 +5,10 @@ use crate::client::{
     Client, ClientOptions, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
 };
 use crate::config::{self, Domain, File as Settings, Name, PathEntry, TlsMode};
-use crate::control::protocol::{Request, Response};
-use crate::control::server::{ControlHandler, Server};
+use crate::control::protocol::Request;
+use crate::control::server::Server;
 use crate::daemon::{
-    Core, Devices, Links, Outbox, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
+    Core, Devices, Links, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
 use crate::hooks::ClientHooks;
@@ -224,7 +224,7 @@ fn connect(
         metrics::serve(address, move || outbox.ask(Request::Status {}))?;
     }
     let mut client = Client::new(options, parts, now);
-    let _server = Server::start(dir, ClientControl(outbox))?;
+    let _server = Server::start(dir, outbox)?;
     let outcome = client.start(&mut running, clock::now());
     let outcome = outcome.and_then(|()| run_loop(&mut running, &mut client));
     client.finish(&mut running, outcome)
@@ -251,15 +251,6 @@ fn open_device(file: &Settings, config: &Config, journal: &mut Journal) -> anyho
         kill_switch(journal, tun.name())?;
     }
     Ok(tun)
-}
-
-/// Answers requests to a client.
-struct ClientControl(Outbox);
-
-impl ControlHandler for ClientControl {
-    fn answer(&self, request: Request, _by: u32) -> Response {
-        self.0.ask(request).unwrap_or_else(|error| Response::refused(&error))
-    }
 }
 
 /// The token on the command line, on standard input, or in a file.

@@ -43,6 +43,8 @@ pub(crate) enum Request {
     Clients {},
     /// How a part of a bunch does.
     Bunch {},
+    /// How a TCP proxy does.
+    Pep {},
     /// Gateway: let a device in.
     Invite {
         /// What to call it.
@@ -102,9 +104,6 @@ pub(crate) enum Request {
         /// `IFACE` or `IFACE@HOST:PORT`.
         name: String,
     },
-    /// TCP proxy, within the daemon only: how it does.
-    #[serde(skip)]
-    Pep,
     /// Gateway, within the daemon only: end the session of this key.
     #[serde(skip)]
     Expel {
@@ -227,6 +226,7 @@ mod tests {
     fn lines_stay_readable_for_other_programs() {
         let line = |r: &Request| serde_json::to_string(r).unwrap();
         assert_eq!(line(&Request::Status {}), r#"{"ask":"status"}"#);
+        assert_eq!(line(&Request::Pep {}), r#"{"ask":"pep"}"#);
         let invite = Request::Invite { name: "alice".into(), endpoints: vec!["gw:1".into()] };
         assert_eq!(line(&invite), r#"{"ask":"invite","name":"alice","endpoints":["gw:1"]}"#);
         let options = PathOptions { cap: Some(crate::config::Amount(5)), ..PathOptions::default() };

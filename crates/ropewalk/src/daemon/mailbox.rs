@@ -1,6 +1,7 @@
 //! How other threads ask the loop for something: a bounded channel and a descriptor that wakes it.
 
 use crate::control::protocol::{Request, Response};
+use crate::control::server::ControlHandler;
 use crate::exit::{Code, failure};
 use ropewalk_net::poll::Waker;
 use std::io;
@@ -92,6 +93,13 @@ impl Outbox {
         if self.told.send(request).is_ok() {
             self.waker.wake();
         }
+    }
+}
+
+/// The loop answers whatever is asked.
+impl ControlHandler for Outbox {
+    fn answer(&self, request: Request, _by: u32) -> Response {
+        self.ask(request).unwrap_or_else(|error| Response::refused(&error))
     }
 }
 

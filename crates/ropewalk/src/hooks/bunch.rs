@@ -1,12 +1,15 @@
-//! What the programs of a bunch's access point are told: its gateway, and the cap of its uplink.
+//! What the programs of a bunch's access point are told: its gateway, its neighbours, and the cap of
+//! its uplink.
 
-use super::programs::{ADDRESSES, DEVICE, Event, INTERFACE, Programs, Topic};
+use super::programs::{ADDRESSES, DEVICE, Event, INTERFACE, Programs, REMOTE, Topic};
 use crate::state::usage::Cap;
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// Events that may wait: one about the gateway, and one about the cap.
-const WAITING: usize = 4;
+/// Events that may wait: one about the gateway, one about the cap, and one about each of 31
+/// neighbours and of those that they replace.
+const WAITING: usize = 64;
 
 /// An access point's programs, and what they were told last.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(crate) struct BunchHooks {
     programs: Programs,
     /// What its senders are called at the gateway, while it is connected.
     inside: Option<Ipv4Addr>,
+    /// Where its neighbours are, on the network that they share.
+    neighbours: BTreeSet<Ipv4Addr>,
     is_used_up: bool,
 }
 
@@ -24,7 +29,7 @@ impl BunchHooks {
     /// The directory is none, or others may write into it.
     pub(crate) fn start(dir: &Path, device: &str) -> anyhow::Result<BunchHooks> {
         let programs = Programs::start(dir, (DEVICE, device), WAITING)?;
-        Ok(BunchHooks { programs, inside: None, is_used_up: false })
+        Ok(BunchHooks { programs, inside: None, neighbours: BTreeSet::new(), is_used_up: false })
     }
 
     /// The gateway let this access point in.
@@ -41,6 +46,17 @@ impl BunchHooks {
         }
     }
 
+    /// Who its neighbours are now: what has changed is told.
+    pub(crate) fn neighbours(&mut self, now: BTreeSet<Ipv4Addr>) {
+        let before = std::mem::replace(&mut self.neighbours, now);
+        let tell = |name, at: &Ipv4Addr| {
+            let event = Event::new(name).about(&at.to_string(), Topic::Presence);
+            self.programs.tell(event.with(REMOTE, at.to_string()));
+        };
+        before.difference(&self.neighbours).for_each(|at| tell("neighbour-disconnected", at));
+        self.neighbours.difference(&before).for_each(|at| tell("neighbour-connected", at));
+    }
+
     /// Whether the uplink may carry no more for neighbours: if that is new, it is told.
     pub(crate) fn capped(&mut self, uplink: &str, cap: Cap, is_used_up: bool) {
         if std::mem::replace(&mut self.is_used_up, is_used_up) == is_used_up {
@@ -55,6 +71,7 @@ impl BunchHooks {
     /// The access point ends. The programs have some time to hear of it.
     pub(crate) fn finish(mut self) {
         self.disconnected();
+        self.neighbours(BTreeSet::new());
         self.programs.finish();
     }
 }
@@ -73,7 +90,7 @@ mod tests {
     /// What programs were told when this was over; each step waits until they hear of it.
     fn told(steps: &[&dyn Fn(&mut BunchHooks)]) -> Vec<String> {
         let line = "$ROPEWALK_EVENT $ROPEWALK_DEVICE $ROPEWALK_ADDRESSES $ROPEWALK_INTERFACE";
-        noted(&format!("{line} $ROPEWALK_CAP $ROPEWALK_RESET_DAY$HOME"), |dir| {
+        noted(&format!("{line} $ROPEWALK_REMOTE $ROPEWALK_CAP $ROPEWALK_RESET_DAY$HOME"), |dir| {
             let mut hooks = BunchHooks::start(dir, "bunch0").unwrap();
             for step in steps {
                 step(&mut hooks);
@@ -85,6 +102,11 @@ mod tests {
 
     fn at(last: u8) -> impl Fn(&mut BunchHooks) {
         move |hooks| hooks.connected(Ipv4Addr::new(10, 78, 0, last))
+    }
+
+    /// Neighbours with these last bytes of their addresses.
+    fn beside(last: &'static [u8]) -> impl Fn(&mut BunchHooks) {
+        move |hooks| hooks.neighbours(last.iter().map(|n| Ipv4Addr::new(10, 20, 0, *n)).collect())
     }
 
     fn used_up(is_used_up: bool) -> impl Fn(&mut BunchHooks) {
@@ -103,6 +125,18 @@ mod tests {
             "disconnected bunch0",
         ];
         assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn neighbours_that_come_and_go_are_told_of() {
+        let heard = told(&[&beside(&[]), &beside(&[2]), &beside(&[2]), &beside(&[2, 3]), &beside(&[3])]);
+        let expected = [
+            "neighbour-connected bunch0 10.20.0.2",
+            "neighbour-connected bunch0 10.20.0.3",
+            "neighbour-disconnected bunch0 10.20.0.2",
+            "neighbour-disconnected bunch0 10.20.0.3",
+        ];
+        assert_eq!(heard, expected, "the last one with the access point's own end");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Values are names that [`is_name`] lets through (or keys), addresses and numbers: a client says
 //! nothing that a program would read.
 
-use super::programs::{ADDRESSES, DEVICE, Event, Programs, Queue, Topic};
+use super::programs::{ADDRESSES, DEVICE, Event, Programs, Queue, REMOTE, Topic};
 use ropewalk_fleet::{Account, is_name};
 use ropewalk_session::PublicKey;
 use std::collections::BTreeMap;
@@ -87,7 +87,6 @@ impl GatewayHooks {
 
 const GONE: &str = "client-disconnected";
 const CLIENT: &str = "ROPEWALK_CLIENT";
-const REMOTE: &str = "ROPEWALK_REMOTE";
 
 impl Present {
     fn event(&self, name: &'static str, topic: Topic) -> Event {

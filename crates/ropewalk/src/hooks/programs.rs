@@ -28,6 +28,8 @@ pub(super) const DEVICE: &str = "ROPEWALK_DEVICE";
 pub(super) const INTERFACE: &str = "ROPEWALK_INTERFACE";
 /// Addresses inside, or an interface's.
 pub(super) const ADDRESSES: &str = "ROPEWALK_ADDRESSES";
+/// Where somebody else is.
+pub(super) const REMOTE: &str = "ROPEWALK_REMOTE";
 /// Where programs are looked for if the daemon has no `PATH`.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

@@ -6,7 +6,7 @@
 use super::programs::{ADDRESSES, Event, INTERFACE, Programs, Topic};
 use std::path::Path;
 
-/// Events that may wait. Of an interface two do at most, and there are eight at once.
+/// Events that may wait. Of an interface three do at most, and there are eight at once.
 const WAITING: usize = 32;
 
 /// How an access point is used.
@@ -86,8 +86,12 @@ impl RoamHooks {
         left.for_each(|old| self.programs.tell(old.event("access-point-left", Topic::Presence)));
         for new in &self.joined {
             let old = before.iter().find(|old| old.is_same(new));
-            if old.is_none() {
-                self.programs.tell(new.event("access-point-joined", Topic::Presence));
+            match old {
+                None => self.programs.tell(new.event("access-point-joined", Topic::Presence)),
+                Some(old) if old.address != new.address => {
+                    self.programs.tell(new.event("access-point-address", Topic::Address));
+                }
+                Some(_) => {}
             }
             if old.is_none_or(|old| old.standing != new.standing)
                 && let Some(name) = new.standing.event()
@@ -175,6 +179,21 @@ mod tests {
         let mut heard = told(&looks, true);
         // It came in the moment in which the interface was another one's.
         heard.retain(|line| *line != format!("access-point-left {first}"));
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn another_address_of_the_same_access_point_is_told() {
+        let one = joined("roam0", 1, Standing::Active);
+        let moved = Joined { address: Some("10.9.0.7/24".into()), ..one.clone() };
+        let heard = told(&[&[one], &[moved.clone()], &[moved]], true);
+        let whom = "phy0 roam0 02:00:00:00:00:01 home";
+        let expected = [
+            format!("access-point-joined {whom} 10.1.0.1/24"),
+            format!("access-point-active {whom} 10.1.0.1/24"),
+            format!("access-point-address {whom} 10.9.0.7/24"),
+            format!("access-point-left {whom} 10.9.0.7/24"),
+        ];
         assert_eq!(heard, expected);
     }
 

@@ -42,6 +42,15 @@ pub(crate) enum What {
     },
     /// Client: no path leads to the gateway.
     Unreachable {},
+    /// Client: another gateway has the session than before.
+    Moved {
+        /// Where the one before was.
+        from: String,
+        /// Where it is.
+        to: String,
+        /// What the one before did: `said goodbye`, `did not answer` or `was slower`.
+        why: String,
+    },
     /// Gateway: a client came in.
     ClientUp {
         /// What it is called.

@@ -4,6 +4,7 @@ pub(crate) mod air;
 pub(crate) mod backhaul;
 pub(crate) mod fleet;
 pub(crate) mod flows;
+pub(crate) mod gateways;
 pub(crate) mod grants;
 pub(crate) mod history;
 pub(crate) mod link;
@@ -60,6 +61,9 @@ pub(crate) struct Snapshot {
     /// Gateway of a fleet: the others, and the store.
     #[serde(default)]
     pub fleet: Option<fleet::FleetStatus>,
+    /// Client: where its gateway is, and where else it may be.
+    #[serde(default)]
+    pub gateways: Option<gateways::Gateways>,
     /// Client: what is to carry paths, as `ropewalk path` names it.
     #[serde(default)]
     pub uplinks: Vec<Uplink>,
@@ -217,6 +221,13 @@ pub(crate) struct Path {
     pub air: Option<air::Air>,
 }
 
+impl Path {
+    /// Its name for people: with what carries it, where that is not UDP.
+    pub(crate) fn shown(&self) -> String {
+        if self.carrier == "tls" { format!("{} by TLS", self.name) } else { self.name.clone() }
+    }
+}
+
 /// The queue of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Queue {
@@ -360,6 +371,7 @@ pub(crate) fn take(
         channel_switcher: None,
         draining: false,
         fleet: None,
+        gateways: None,
         uplinks: Vec::new(),
         outages: Outages::default(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),

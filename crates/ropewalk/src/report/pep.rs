@@ -1,7 +1,7 @@
 //! What a TCP proxy says of itself.
 
 use super::reasons::{bypass, named, reset, words};
-use super::table::bytes;
+use super::table::{bytes, time};
 use ropewalk_net::pep::Relay;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,18 +52,52 @@ impl PepStatus {
 
     /// One line for people.
     pub(crate) fn line(&self) -> String {
-        format!(
-            "connections {} of {}, {} held; acknowledged early {}, sent again {}, segments that ended here {}; \
-             left alone{}, too many {}; reset{}",
-            self.connections,
-            self.taken,
-            bytes(self.held_bytes),
-            bytes(self.early_bytes),
-            bytes(self.repaired_bytes),
-            self.absorbed,
-            words(&self.bypassed),
-            self.full,
-            words(&self.resets),
-        )
+        self.parts().join("; ")
+    }
+
+    /// The same as `ropewalk pep status` prints it.
+    pub(crate) fn render(&self) -> String {
+        format!("up {}\n{}\n", time(self.uptime_s), self.parts().join("\n"))
+    }
+
+    fn parts(&self) -> [String; 4] {
+        [
+            format!("connections {} of {}, {} held", self.connections, self.taken, bytes(self.held_bytes)),
+            format!(
+                "acknowledged early {}, sent again {}, segments that ended here {}",
+                bytes(self.early_bytes),
+                bytes(self.repaired_bytes),
+                self.absorbed
+            ),
+            format!("left alone{}, too many {}", words(&self.bypassed), self.full),
+            format!("reset{}", words(&self.resets)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_reads_like_this() {
+        let status = PepStatus {
+            uptime_s: 125.0,
+            connections: 2,
+            taken: 7,
+            held_bytes: 12_345,
+            early_bytes: 1_500_000,
+            bypassed: [("mptcp".to_owned(), 3)].into(),
+            ..PepStatus::default()
+        };
+        let want = "\
+up 2 min 5 s
+connections 2 of 7, 12.3 kB held
+acknowledged early 1.5 MB, sent again 0 B, segments that ended here 0
+left alone mptcp 3, too many 0
+reset 0
+";
+        assert_eq!(status.render(), want);
+        assert!(status.line().ends_with("ended here 0; left alone mptcp 3, too many 0; reset 0"));
     }
 }

@@ -1,6 +1,7 @@
 //! The snapshot as a user wants to read it.
 
 use super::{Path, Peer, Snapshot};
+use ratatui::text::Span;
 use std::fmt::Write;
 
 /// What `ropewalk status` prints. With an earlier snapshot there are rates.
@@ -57,6 +58,9 @@ fn session(out: &mut String, now: &Snapshot, p: &Peer) {
         let _ = write!(out, ", last heard {} ago", time(p.silent_s));
     }
     out.push('\n');
+    if let Some(line) = now.gateways.as_ref().and_then(|g| g.line(p.up)) {
+        let _ = writeln!(out, "  {line}");
+    }
     if let Some(quota) = &p.quota {
         let _ = writeln!(out, "  quota {}", quota.line());
     }
@@ -83,18 +87,23 @@ fn paths(out: &mut String, before: Option<&Peer>, peer: &Peer, seconds: f64) {
 
 /// What is known of the air under paths.
 fn air(out: &mut String, peer: &Peer) {
-    for (name, air) in peer.paths.iter().filter_map(|p| Some((&p.name, p.air.as_ref()?))) {
-        let _ = writeln!(out, "  air of {name}: {}", air.line());
+    for (name, air) in peer.paths.iter().filter_map(|p| Some((&p.name, peer.air_of(p)?))) {
+        let _ = writeln!(out, "  air of {name}: {air}");
     }
+}
+
+/// Columns of a terminal that a text takes: letters of some scripts take two.
+pub(crate) fn width(text: &str) -> usize {
+    Span::raw(text).width()
 }
 
 /// Rows of cells as columns, the first row the titles.
 pub(crate) fn columns<const N: usize>(out: &mut String, indent: &str, rows: &[[String; N]]) {
     let widths: [usize; N] =
-        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+        std::array::from_fn(|i| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0));
     for row in rows {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let padded = |(cell, most): (&String, &usize)| format!("{cell}{}", " ".repeat(most - width(cell)));
+        let cells: Vec<String> = row.iter().zip(&widths).map(padded).collect();
         let _ = writeln!(out, "{indent}{}", cells.join("  ").trim_end());
     }
 }
@@ -132,9 +141,8 @@ fn row(before: Option<&Peer>, p: &Path, seconds: f64) -> [String; 8] {
         Some(left) => format!("{}, {} left", p.class, bytes(left)),
         None => p.class.clone(),
     };
-    let name = if p.carrier == "tls" { format!("{} by TLS", p.name) } else { p.name.clone() };
     [
-        name,
+        p.shown(),
         p.state.clone(),
         class,
         p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms")),
@@ -276,6 +284,17 @@ note: something is slow
     }
 
     #[test]
+    fn a_client_of_several_gateways_says_at_which_it_is() {
+        use crate::report::gateways::Gateways;
+        let here = vec!["10.2.2.2:4500".parse().unwrap()];
+        let gateways = Some(Gateways { here, others: vec!["10.2.1.2:4500".into()], moved: None });
+        let peers = vec![Peer { name: "gateway".into(), up: true, ..Peer::default() }];
+        let text = render(None, &Snapshot { role: "client".into(), gateways, peers, ..Snapshot::default() });
+        let lines = "gateway: connected\n  at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500\n  no path\n";
+        assert!(text.contains(lines), "{text}");
+    }
+
+    #[test]
     fn a_client_over_its_quota_and_what_it_is_granted_are_said() {
         use crate::report::quota::tests::quota;
         let quota = Some(quota(100_000_000, ropewalk_fleet::Period::Month, Some(64_000)));
@@ -284,6 +303,14 @@ note: something is slow
         let text = render(None, &Snapshot { role: "gateway".into(), peers, ..Snapshot::default() });
         let line = "alice: connected\n  quota 100 MB of 100 MB this month, slowed to 64kbit until 2026-12-01\n  granted port tcp 8080 to 80, tcp 22; group home; cap 20Mbit down; exit wan2\n";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn columns_stand_below_each_other_whatever_the_script() {
+        let mut out = String::new();
+        let rows = [["path", "state"], ["有線一", "up"], ["wan1", "down"]].map(|row| row.map(String::from));
+        columns(&mut out, "", &rows);
+        assert_eq!(out, "path    state\n有線一  up\nwan1    down\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the daemon says of itself. Its JSON is stable: fields are added, never changed.
 
-use crate::report::table::{bits, time};
+use crate::report::table::{self, bits, time};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -142,14 +142,8 @@ pub(crate) fn render(status: &RoamStatus) -> String {
 
 /// A table with a line of titles.
 pub(super) fn columns<const N: usize>(titles: &[String; N], rows: &[[String; N]]) -> String {
-    let all = || std::iter::once(titles).chain(rows);
-    let width = |i: usize| all().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
     let mut out = String::new();
-    for row in all() {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-    }
+    table::columns(&mut out, "", &[std::slice::from_ref(titles), rows].concat());
     out
 }
 

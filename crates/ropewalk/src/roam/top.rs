@@ -4,12 +4,18 @@ use super::report::{AccessPoint, RoamStatus};
 use crate::control::ask::Line;
 use crate::control::protocol::{Request, Response};
 use crate::report::table::time;
-use crate::top::live::{Series, View, foot, rate_cell, rate_text};
+use crate::top::live::{RATE, Series, View, foot, rate_cell, rate_text, wrapped_words};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{self, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
+
+/// Columns besides rates: interface, address, signal, packet and state, and a space before each but
+/// the first.
+const FIXED: u16 = 9 + 17 + 7 + 9 + 7 + 6;
+/// Those of the address, which goes where there is no room: the interface says which one it is.
+const ADDRESS: u16 = 17 + 1;
 
 /// What is shown.
 #[derive(Debug, Default)]
@@ -38,13 +44,11 @@ impl View for App {
 
     fn draw(&self, frame: &mut Frame<'_>, trouble: Option<&str>) {
         let now = &self.now;
-        let rows = [
-            Constraint::Length(3),
-            Constraint::Min(3),
-            Constraint::Length(now.notes.len() as u16),
-            Constraint::Length(1),
-        ];
-        let [head, middle, notes, keys] = Layout::vertical(rows).areas(frame.area());
+        let [all, keys] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
+        let lines = now.notes.iter().flat_map(|note| wrapped_words(&format!("note: {note}"), all.width));
+        let lines: Vec<text::Line<'_>> = lines.collect();
+        let rows = [Constraint::Length(3), Constraint::Min(3), Constraint::Length(lines.len() as u16)];
+        let [head, middle, notes] = Layout::vertical(rows).areas(all);
         let channel = now.channel.as_ref().map_or_else(
             || Span::from(" · with no access point").fg(Color::Red),
             |channel| Span::from(format!(" · channel {channel}")),
@@ -63,15 +67,20 @@ impl View for App {
             Span::from(format!("down {}", rate_text(Some(&all), |r| r.down, wide))).fg(Color::Green),
         ]);
         frame.render_widget(Paragraph::new(vec![text::Line::from(first), second]), head);
-        let wide = (middle.width.saturating_sub(55) / 2).clamp(10, 60);
-        let titles = ["interface", "access point", "signal", "packet", "up", "down", "state"];
+        let has_address = middle.width >= FIXED + 2 * RATE;
+        let fixed = if has_address { FIXED } else { FIXED - ADDRESS };
+        let wide = (middle.width.saturating_sub(fixed) / 2).clamp(RATE, 60);
+        let mut titles = vec!["interface", "access point", "signal", "packet", "up", "down", "state"];
+        let mut widths = [9, 17, 7, 9, wide, wide].map(Constraint::Length).to_vec();
+        widths.push(Constraint::Min(7));
+        if !has_address {
+            titles.remove(1);
+            widths.remove(1);
+        }
         let titles = Row::new(titles).style(Style::new().add_modifier(Modifier::UNDERLINED));
-        let rows = now.access_points.iter().map(|a| self.row(a, wide));
-        let widths = [9, 17, 7, 9, wide, wide].map(Constraint::Length);
-        let widths = widths.into_iter().chain([Constraint::Min(7)]);
+        let rows = now.access_points.iter().map(|a| self.row(a, has_address, wide));
         frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), middle);
-        let lines = now.notes.iter().map(|note| text::Line::from(format!("note: {note}")));
-        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), notes);
+        frame.render_widget(Paragraph::new(lines), notes);
         frame.render_widget(foot(trouble, "q quits"), keys);
     }
 }
@@ -81,7 +90,7 @@ fn key(a: &AccessPoint) -> (String, String) {
 }
 
 impl App {
-    fn row<'a>(&self, a: &AccessPoint, wide: u16) -> Row<'a> {
+    fn row<'a>(&self, a: &AccessPoint, has_address: bool, wide: u16) -> Row<'a> {
         let rates = self.series.of(&key(a)).filter(|_| a.state != "left");
         let color = match a.state.as_str() {
             "active" => Color::Green,
@@ -90,15 +99,15 @@ impl App {
         };
         let packet = |us: u64| format!("{}{us} us", if a.measured { "" } else { "~" });
         let why = if a.why.is_empty() { String::new() } else { format!(": {}", a.why) };
-        Row::new([
-            Cell::from(a.interface.clone()),
-            Cell::from(a.bssid.clone()),
+        let address = has_address.then(|| Cell::from(a.bssid.clone()));
+        let others = [
             Cell::from(a.signal_dbm.map_or("-".into(), |dbm| format!("{dbm:.0} dBm"))),
             Cell::from(a.packet_time_us.map_or("-".into(), packet)),
             rate_cell(rates, |r| r.up, wide, Color::Cyan),
             rate_cell(rates, |r| r.down, wide, Color::Green),
             Cell::from(format!("{}{why}", a.state)).fg(color),
-        ])
+        ];
+        Row::new([Cell::from(a.interface.clone())].into_iter().chain(address).chain(others))
     }
 }
 
@@ -147,6 +156,16 @@ mod tests {
             "q quits",
         ] {
             assert!(text.contains(words), "{words}\n{text}");
+        }
+        let narrow = screen(&app, 60, 24);
+        for words in [
+            "roam0     -52 dBm 206 us    10.0 kb/s",
+            "3.0 Mb/s",
+            "backup",
+            "note: something is missing",
+            "q quits",
+        ] {
+            assert!(narrow.contains(words), "{words}\n{narrow}");
         }
         for (w, h) in [(1, 1), (20, 5), (200, 60)] {
             screen(&app, w, h);

@@ -99,7 +99,7 @@ fn watch(
 ) -> anyhow::Result<()> {
     let (mut next, mut trouble) = (Instant::now() + EVERY, String::new());
     loop {
-        let shown = format!("fleet in {store}    q: quit\n\n{}{trouble}", table(&looks.rows()));
+        let shown = format!("q: quit    fleet in {store}{trouble}\n\n{}", table(&looks.rows()));
         terminal.draw(|frame| frame.render_widget(Text::raw(shown.as_str()), frame.area()))?;
         if event::poll(next.saturating_duration_since(Instant::now()))? {
             if let Event::Key(key) = event::read()?
@@ -119,7 +119,8 @@ fn watch(
                 looks.add(begun.elapsed(), gateways);
                 String::new()
             }
-            Err(error) => format!("\n{error:#}; these figures are old\n"),
+            // Above the table, which may be longer than the screen.
+            Err(error) => format!("\nthese figures are old: {error:#}"),
         };
     }
 }

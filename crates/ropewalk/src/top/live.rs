@@ -1,7 +1,7 @@
 //! What all live views share: the loop, the keys, and rates out of counters.
 
 use crate::control::ask::Line;
-use crate::report::table::bits;
+use crate::report::table::{bits, width};
 use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
@@ -16,6 +16,8 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Looks that are remembered: one minute.
 const REMEMBERED: usize = 120;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Columns of a rate without bars.
+pub(crate) const RATE: u16 = 9;
 
 /// What is shown.
 pub(crate) trait View {
@@ -62,7 +64,6 @@ fn watch<V: View>(
             }
             continue;
         }
-        next = Instant::now() + EVERY;
         trouble = match V::ask(daemon) {
             Ok(now) => {
                 view.take(now);
@@ -70,6 +71,8 @@ fn watch<V: View>(
             }
             Err(error) => Some(format!("{error:#}")),
         };
+        // Of a daemon that answers late no more is asked.
+        next = Instant::now() + EVERY;
     }
 }
 
@@ -94,6 +97,30 @@ pub(crate) fn foot<'a>(trouble: Option<&'a str>, keys: &'a str) -> text::Line<'a
         Some(trouble) => text::Line::from(trouble).fg(Color::Red),
         None => text::Line::from(keys).dim(),
     }
+}
+
+/// Parts with gaps between them, in as many lines of so many columns as that takes.
+pub(crate) fn wrapped<'a>(
+    parts: impl IntoIterator<Item = &'a str>,
+    gap: &str,
+    columns: u16,
+) -> Vec<text::Line<'static>> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for part in parts {
+        if width(&line) + width(gap) + width(part) <= usize::from(columns) && !line.is_empty() {
+            line.push_str(gap);
+        } else if !line.is_empty() {
+            lines.push(std::mem::take(&mut line).into());
+        }
+        line.push_str(part);
+    }
+    lines.push(line.into());
+    lines
+}
+
+/// A sentence in as many lines of so many columns as it takes.
+pub(crate) fn wrapped_words(words: &str, columns: u16) -> Vec<text::Line<'static>> {
+    wrapped(words.split(' '), " ", columns)
 }
 
 /// Bits per second, out and in.

@@ -38,8 +38,8 @@ struct App {
     flows: Flows,
     /// Rates of each path, by peer and path.
     series: Series<(String, u8)>,
-    /// Which peer is shown.
-    selected: usize,
+    /// The key of the peer that is shown; of a gateway that starts anew it may be gone for a while.
+    selected: Option<String>,
 }
 
 /// Shows it until `q` is pressed.
@@ -70,7 +70,6 @@ impl View for App {
         let counters = all.map(|(peer, path)| ((peer.key.clone(), path.id), bytes(path)));
         self.series.take(now.clock_ns as f64 / 1e9, counters);
         (self.now, self.flows) = (now, flows);
-        self.selected = self.selected.min(self.now.peers.len().saturating_sub(1));
     }
 
     fn draw(&self, frame: &mut Frame<'_>, trouble: Option<&str>) {
@@ -79,14 +78,19 @@ impl View for App {
 
     fn turn(&mut self, forward: bool) {
         let last = self.now.peers.len().saturating_sub(1);
-        let next = if forward { self.selected + 1 } else { self.selected.saturating_sub(1) };
-        self.selected = next.min(last);
+        let next = if forward { self.place() + 1 } else { self.place().saturating_sub(1) };
+        self.selected = self.now.peers.get(next.min(last)).map(|p| p.key.clone());
     }
 }
 
 impl App {
+    /// The place of the peer that is shown: the first where nobody chose, or who was chosen is gone.
+    fn place(&self) -> usize {
+        self.now.peers.iter().position(|p| self.selected.as_ref() == Some(&p.key)).unwrap_or(0)
+    }
+
     fn peer(&self) -> Option<&Peer> {
-        self.now.peers.get(self.selected)
+        self.now.peers.get(self.place())
     }
 
     fn rates(&self, peer: &Peer, path: &Path) -> Option<&VecDeque<Rates>> {

@@ -1,6 +1,6 @@
 //! The screen as text.
 
-use super::live::{on_key, screen};
+use super::live::{on_key, screen, wrapped};
 use super::*;
 use crate::report::{Queue, Traffic};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -69,6 +69,44 @@ fn everything_is_seen_on_a_small_terminal() {
 }
 
 #[test]
+fn what_carries_a_path_is_said_where_it_is_not_udp() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    now.peers[0].paths[0].carrier = "udp".into();
+    now.peers[0].paths[1].carrier = "tls".into();
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 80, 24);
+    assert!(screen.contains("\nwan1        active") && screen.contains("\nwan2 by TLS down"), "{screen}");
+}
+
+#[test]
+fn the_air_of_paths_is_seen() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    now.peers = vec![crate::report::air::tests::peer(&[("roam0", 206, 6, false), ("roam1", 640, 6, true)])];
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 110, 24);
+    for line in [
+        "air roam0  206 us a packet, shares its channel with roam1",
+        "air roam1  640 us a packet, shares its channel with roam0, rests: a better path fills the channel",
+    ] {
+        assert!(screen.contains(line), "{line}\n{screen}");
+    }
+}
+
+#[test]
+fn a_client_of_several_gateways_says_at_which_it_is() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    let here = vec!["10.2.2.2:4500".parse().unwrap()];
+    let others = vec!["10.2.1.2:4500".into()];
+    now.gateways = Some(crate::report::gateways::Gateways { here, others, moved: None });
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 80, 24);
+    assert!(screen.contains("\ngateway at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500\n"), "{screen}");
+}
+
+#[test]
 fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
     let mut app = App::default();
     let mut now = snapshot_at(500, 1);
@@ -77,6 +115,86 @@ fn what_a_client_is_granted_is_seen_on_a_small_terminal() {
     let screen = screen(&app, 80, 24);
     let words = "granted port tcp 8080 to 80, tcp 22; group home; cap 20Mbit down; exit wan2";
     assert!(screen.contains(words) && screen.contains("overruns") && screen.contains("q quits"), "{screen}");
+}
+
+#[test]
+fn sixty_columns_are_enough() {
+    let mut app = App::default();
+    for n in 0..20 {
+        let mut now = snapshot_at(n * 500, n * n * 50_000);
+        now.peers[0].paths[1].carrier = "tls".into();
+        app.take((now, Flows::default()));
+    }
+    let screen = screen(&app, 60, 24);
+    for words in [
+        "wan1        active",
+        "wan2 by TLS down",
+        " 20.5 ms   29.6 Mb/s ",
+        "1.00 %",
+        "marked 0",
+        "memory 0 B of 0 B",
+        "q quits",
+    ] {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+}
+
+#[test]
+fn long_names_and_wide_letters_leave_room_for_what_matters() {
+    let mut app = App::default();
+    let mut now = snapshot_at(500, 1);
+    (now.role, now.peers[0].name, now.peers[0].up) = ("gateway".into(), "a-name-".repeat(9), false);
+    now.peers[0].paths[0].name = "[2001:db8:1234:5678:9abc:def0:1234:5678]:65535".into();
+    app.take((now.clone(), Flows::default()));
+    let cut = "[2001:db8:1234:5678:9abc:def0:1 active";
+    for (columns, name) in [(60, "[2001:db8:1 active"), (80, cut), (100, ":5678]:65535 active")] {
+        let screen = screen(&app, columns, 24);
+        for words in [" · not connected", name, "1.00 %", "q quits"] {
+            assert!(screen.contains(words), "{words}\n{screen}");
+        }
+    }
+    now.peers[0].paths[0].name = "有線一".into();
+    app.take((now, Flows::default()));
+    let screen = screen(&app, 60, 24);
+    assert!(screen.contains('一'), "{screen}");
+}
+
+#[test]
+fn who_was_chosen_is_shown_again_after_a_restart() {
+    let peers = |names: &[&str]| {
+        let peer = |name: &&str| Peer { key: (*name).into(), name: (*name).into(), ..Peer::default() };
+        Snapshot { role: "gateway".into(), peers: names.iter().map(peer).collect(), ..Snapshot::default() }
+    };
+    let mut app = App::default();
+    let mut shown = |names: &[&str], forward: Option<bool>| {
+        app.take((peers(names), Flows::default()));
+        forward.into_iter().for_each(|forward| app.turn(forward));
+        app.peer().map(|p| p.name.clone()).unwrap_or_default()
+    };
+    assert_eq!(shown(&["a", "b", "c"], None), "a");
+    assert_eq!(shown(&["a", "b", "c"], Some(true)), "b");
+    assert_eq!(shown(&["a", "b", "c"], Some(true)), "c");
+    assert_eq!(shown(&["a", "b", "c"], Some(true)), "c", "it is the last");
+    assert_eq!(shown(&[], None), "");
+    assert_eq!(shown(&["b"], None), "b");
+    assert_eq!(shown(&["c", "b", "a"], None), "c");
+    assert_eq!(shown(&["a", "c", "b"], Some(false)), "a");
+}
+
+#[test]
+fn what_is_too_long_goes_on_in_the_next_line() {
+    let lines = |parts: &[&str], columns| {
+        let lines = wrapped(parts.iter().copied(), "  ", columns);
+        lines.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let parts = ["queue  12 kB", "waits 3 ms", "marked 0"];
+    assert_eq!(lines(&parts, 34), ["queue  12 kB  waits 3 ms  marked 0"]);
+    assert_eq!(lines(&parts, 33), ["queue  12 kB  waits 3 ms", "marked 0"]);
+    assert_eq!(lines(&parts, 15), parts);
+    assert_eq!(lines(&parts, 3), parts, "a part is one");
+    assert_eq!(lines(&[], 15), [""]);
+    assert_eq!(lines(&["有線", "一"], 7), ["有線", "一"]);
+    assert_eq!(lines(&["有線", "一"], 8), ["有線  一"]);
 }
 
 /// Connections of these peers.
@@ -135,7 +253,7 @@ fn keys() {
     let mut app = App::default();
     app.take((snapshot_at(0, 0), Flows::default()));
     let key = |code| KeyEvent::new(code, KeyModifiers::NONE);
-    assert!(on_key(&mut app, key(KeyCode::Down)) && app.selected == 0);
+    assert!(on_key(&mut app, key(KeyCode::Down)) && app.place() == 0);
     assert!(!on_key(&mut app, key(KeyCode::Char('q'))));
     assert!(!on_key(&mut app, KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
 }

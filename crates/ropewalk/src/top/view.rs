@@ -13,9 +13,9 @@
 //! ```
 
 use super::App;
-use super::live::{Rates, foot as last_line, rate_cell, spark};
+use super::live::{RATE, Rates, foot as last_line, rate_cell, spark, wrapped, wrapped_words};
 use crate::report::flows::Flow;
-use crate::report::table::{bits, bytes, time};
+use crate::report::table::{bits, bytes, time, width};
 use crate::report::{Path, Peer};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -25,38 +25,32 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
 /// Most connections that are shown.
 const FLOWS: usize = 6;
+/// Columns besides names and rates: state, round trip, loss, and a space before each but the first.
+const FIXED: u16 = 10 + 9 + 7 + 5;
 
-/// Draws everything.
+/// Draws everything. Where there is no room for all, paths go first, then the lines below them.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
-    let links = app.peer().map_or(0, |p| p.paths.iter().filter(|path| path.link.is_some()).count());
-    let one = |is: fn(&Peer) -> bool| usize::from(app.peer().is_some_and(is));
-    let more = links + one(|p| p.backhaul.is_some()) + one(|p| p.granted.is_some());
-    let foot = Constraint::Length(5 + more as u16);
-    // Connections have what room the rest leaves, and no more than a few lines of it.
-    let (shown, others) = app.peer().map_or((0, 0), |p| (app.flows(p).len(), p.paths.len()));
-    let taken = 2 + 1 + others + 5 + more + 1;
-    let room = usize::from(frame.area().height).saturating_sub(taken);
-    let flows = if shown > 0 && room > 2 { room.min(shown + 2).min(FLOWS + 2) } else { 0 };
-    let rows = [
-        Constraint::Length(2),
-        Constraint::Min(3),
-        Constraint::Length(flows as u16),
-        foot,
-        Constraint::Length(1),
-    ];
-    let [head, middle, connections, foot, keys] = Layout::vertical(rows).areas(frame.area());
-    header(frame, head, app);
-    if let Some(peer) = app.peer() {
-        paths(frame, middle, app, peer);
-        if flows > 0 {
-            self::flows(frame, connections, &app.flows(peer));
-        }
-        queues(frame, foot, app, peer);
-    } else {
-        frame.render_widget(Paragraph::new("nobody is connected"), middle);
-    }
+    let [all, keys] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
     let words = if app.now.peers.len() > 1 { "q quits · ↑ ↓ another client" } else { "q quits" };
     frame.render_widget(last_line(trouble, words), keys);
+    let [head, below] = Layout::vertical([Constraint::Length(2), Constraint::Min(0)]).areas(all);
+    header(frame, head, app);
+    let Some(peer) = app.peer() else {
+        frame.render_widget(Paragraph::new("nobody is connected"), below);
+        return;
+    };
+    let (flows, lines) = (app.flows(peer), lines(app, peer, below.width));
+    let room = usize::from(below.height).saturating_sub((1 + peer.paths.len()).max(3));
+    let foot = lines.len().min(room);
+    let room = room - foot;
+    let shown = if !flows.is_empty() && room > 2 { room.min(flows.len() + 2).min(FLOWS + 2) } else { 0 };
+    let rows = [Constraint::Min(0), Constraint::Length(shown as u16), Constraint::Length(foot as u16)];
+    let [middle, connections, foot] = Layout::vertical(rows).areas(below);
+    paths(frame, middle, app, peer);
+    if shown > 0 {
+        self::flows(frame, connections, &flows);
+    }
+    frame.render_widget(Paragraph::new(lines), foot);
 }
 
 fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -67,15 +61,16 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
     ];
     let mut second = Line::default();
     if let Some(peer) = app.peer() {
+        // What matters most first: a name may be long.
+        if !peer.up {
+            words.push(Span::from(" · not connected").fg(Color::Red));
+        }
         if app.now.role == "gateway" || app.now.role == "ap" {
-            words.push(format!(" · {} ({} of {})", peer.name, app.selected + 1, now.peers.len()).into());
+            words.push(format!(" · {} of {}: {}", app.place() + 1, now.peers.len(), peer.name).into());
         }
         let inside: Vec<String> = peer.inside.iter().map(ToString::to_string).collect();
         words.push(format!(" · {}", inside.join(" ")).into());
         words.extend(peer.cipher.iter().map(|c| Span::from(format!(" · {c}"))));
-        if !peer.up {
-            words.push(Span::from(" · not connected").fg(Color::Red));
-        }
         if let Some(quota) = &peer.quota {
             let span = Span::from(format!(" · {}", quota.line()));
             words.push(if quota.is_over() { span.fg(Color::Red) } else { span });
@@ -95,9 +90,9 @@ fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 fn paths(frame: &mut Frame<'_>, area: Rect, app: &App, peer: &Peer) {
-    let longest = peer.paths.iter().map(|p| p.name.chars().count()).max().unwrap_or(4).clamp(4, 24) as u16;
-    let fixed = longest + 10 + 9 + 8 + 6;
-    let wide = (area.width.saturating_sub(fixed) / 2).clamp(10, 60);
+    let longest = peer.paths.iter().map(|p| width(&p.shown())).max().unwrap_or(0) as u16;
+    let longest = longest.clamp(4, area.width.saturating_sub(FIXED + 2 * RATE).max(4));
+    let wide = (area.width.saturating_sub(FIXED + longest) / 2).clamp(RATE, 60);
     let titles = Row::new(["path", "state", "rtt", "up", "down", "loss"])
         .style(Style::new().add_modifier(Modifier::UNDERLINED));
     let rows = peer.paths.iter().map(|p| row(app, peer, p, wide));
@@ -139,7 +134,7 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: u16) -> Row<'a> {
     };
     let state = if p.class == "active" || p.state != "active" { p.state.clone() } else { p.class.clone() };
     Row::new([
-        Cell::from(p.name.clone()),
+        Cell::from(p.shown()),
         Cell::from(state).fg(color),
         Cell::from(p.rtt_ms.map_or("-".into(), |ms| format!("{ms:.1} ms"))),
         rate_cell(rates, |r| r.up, wide, Color::Cyan),
@@ -148,40 +143,42 @@ fn row<'a>(app: &App, peer: &Peer, p: &Path, wide: u16) -> Row<'a> {
     ])
 }
 
-fn queues(frame: &mut Frame<'_>, area: Rect, app: &App, p: &Peer) {
-    let io = &app.now.io;
-    let mut lines = vec![
-        Line::default(),
-        Line::from(format!(
-            "queue   {:>9}  {:>6} packets  waits {:>6.1} ms   dropped {}  marked {}",
-            bytes(p.queue.queue_bytes),
-            p.queue.queue_packets,
-            p.queue.queue_wait_ms,
-            p.queue.codel_drops + p.queue.overflow_drops,
-            p.queue.codel_marks
-        )),
-        Line::from(format!(
-            "order   {:>9}  {:>6} gaps     waits {:>6.1} ms   late {}  given up {}",
-            bytes(p.order.held_bytes),
-            p.order.gaps,
-            p.order.wait_median_ms.unwrap_or(0.0),
-            p.order.late,
-            p.order.abandoned + p.given_up
-        )),
-        Line::from(format!("again   {:>9} sent again   {} duplicates", p.resent, p.order.duplicates)),
-        Line::from(format!(
-            "kernel  {:>9} not sent     {} overruns   memory {} of {}",
-            io.send_full + io.send_too_big + io.send_unreachable,
-            io.overruns,
-            bytes(app.now.memory_used),
-            bytes(app.now.memory_limit)
-        )),
+/// What is said below paths and connections.
+fn lines(app: &App, p: &Peer, columns: u16) -> Vec<Line<'static>> {
+    let (queue, order, io) = (&p.queue, &p.order, &app.now.io);
+    let figures = [
+        vec![
+            format!("queue   {:>9}", bytes(queue.queue_bytes)),
+            format!("{:>6} packets", queue.queue_packets),
+            format!("waits {:>6.1} ms", queue.queue_wait_ms),
+            format!("dropped {}", queue.codel_drops + queue.overflow_drops),
+            format!("marked {}", queue.codel_marks),
+        ],
+        vec![
+            format!("order   {:>9}", bytes(order.held_bytes)),
+            format!("{:>6} gaps   ", order.gaps),
+            format!("waits {:>6.1} ms", order.wait_median_ms.unwrap_or(0.0)),
+            format!("late {}", order.late),
+            format!("given up {}", order.abandoned + p.given_up),
+        ],
+        vec![format!("again   {:>9} sent again", p.resent), format!("{} duplicates", order.duplicates)],
+        vec![
+            format!("kernel  {:>9} not sent", io.send_full + io.send_too_big + io.send_unreachable),
+            format!("{} overruns", io.overruns),
+            format!("memory {} of {}", bytes(app.now.memory_used), bytes(app.now.memory_limit)),
+        ],
     ];
+    let mut lines = vec![Line::default()];
+    lines.extend(figures.iter().flat_map(|f| wrapped(f.iter().map(String::as_str), "  ", columns)));
     let links = p.paths.iter().filter_map(|path| Some((&path.name, path.link.as_ref()?)));
-    lines.extend(
-        links.map(|(name, link)| Line::from(format!("link {name} ({})  {}", link.source, link.line()))),
-    );
-    lines.extend(p.backhaul.iter().map(|backhaul| Line::from(format!("clients {}", backhaul.line()))));
-    lines.extend(p.granted.iter().map(|granted| Line::from(format!("granted {}", granted.line()))));
-    frame.render_widget(Paragraph::new(lines), area);
+    let links = links.map(|(name, link)| format!("link {name} ({})  {}", link.source, link.line()));
+    let airs = p.paths.iter().filter_map(|path| Some((&path.name, p.air_of(path)?)));
+    let airs = airs.map(|(name, air)| format!("air {name}  {air}"));
+    let gateway = app.now.gateways.as_ref().and_then(|gateways| gateways.line(p.up));
+    let gateway = gateway.map(|line| format!("gateway {line}"));
+    let clients = p.backhaul.iter().map(|backhaul| format!("clients {}", backhaul.line()));
+    let granted = p.granted.iter().map(|granted| format!("granted {}", granted.line()));
+    let sentences = links.chain(airs).chain(gateway).chain(clients).chain(granted);
+    lines.extend(sentences.flat_map(|sentence| wrapped_words(&sentence, columns)));
+    lines
 }

@@ -121,6 +121,9 @@ impl Timeline {
             What::Connected {} => self.add(at, "good", "connected".into()),
             What::Refused { why } => self.add(at, "bad", why.clone()),
             What::Unreachable {} => self.add(at, "bad", "no path leads to the gateway".into()),
+            What::Moved { from, to, why } => {
+                self.add(at, "plain", format!("the gateway is at {to} now: {from} {why}"));
+            }
             What::ClientUp { peer } => self.add(at, "good", format!("{peer} connected")),
             What::ClientDown { peer, why } => {
                 self.end(at, |whose, _| whose == peer);
@@ -333,6 +336,15 @@ mod tests {
         assert_eq!(texts(&timeline)[0], "wan2 goes by TLS: packets of 1280 bytes do not pass by UDP");
         timeline.take(&[state(30, "wan2", "active")], false, wall);
         assert_eq!(texts(&timeline)[0], "wan2 works");
+    }
+
+    #[test]
+    fn a_gateway_that_a_client_left_is_said_and_why() {
+        let (mut timeline, wall) = (Timeline::default(), |ns: u64| ns as f64 / 1e9);
+        let (from, to) = ("10.2.1.2:4500".into(), "10.2.2.2:4500".into());
+        let what = What::Moved { from, to, why: "did not answer".into() };
+        timeline.take(&[Happened { seq: 1, at_ns: 0, what }], false, wall);
+        assert_eq!(texts(&timeline), ["the gateway is at 10.2.2.2:4500 now: 10.2.1.2:4500 did not answer"]);
     }
 
     fn outage(seq: u64, since_ms: u64, connections: u32, noticed: u32) -> Happened {

@@ -28,6 +28,8 @@ pub(super) struct View {
     /// Sessions that are left out.
     left_out: usize,
     uplinks: Vec<Uplink>,
+    /// Where a client's gateway is, in a line, if that is worth one.
+    gateway: Option<String>,
     /// The radio of an access point that may leave its channel.
     radio: Option<String>,
     notes: Vec<String>,
@@ -65,6 +67,8 @@ pub(super) struct PathView {
     /// What its past is kept under.
     pub series: String,
     name: String,
+    /// `udp` or `tls`.
+    carrier: String,
     remote: Option<SocketAddr>,
     pub state: String,
     class: String,
@@ -84,6 +88,8 @@ pub(super) struct PathView {
     deaths: u32,
     mtu: u16,
     link: Option<String>,
+    /// The air that its packets take, in a line.
+    air: Option<String>,
 }
 
 /// Of each session whether it is up, and of its paths their names, states and classes; what stands
@@ -132,6 +138,7 @@ impl Looks {
             peers: peers.iter().map(view).collect(),
             left_out,
             uplinks: now.uplinks.clone(),
+            gateway: now.gateways.as_ref().and_then(|g| g.line(now.peers.iter().any(|p| p.up))),
             radio: now.channel_switcher.as_ref().map(|c| c.line()),
             notes: now.notes.clone(),
             roam: None,
@@ -177,6 +184,7 @@ impl View {
             peers: Vec::new(),
             left_out: 0,
             uplinks: Vec::new(),
+            gateway: None,
             radio: None,
             notes: Vec::new(),
             roam: None,
@@ -214,7 +222,7 @@ fn counts(path: &Path) -> Counts {
 fn peer(p: &Peer, many: bool, clock: u64, before: Option<&(u64, HashMap<Key, Counts>)>) -> PeerView {
     let path = |path: &Path| {
         let old = before.and_then(|(then, all)| Some((clock - then, *all.get(&key(p, path))?)));
-        path_view(path, many, old)
+        PathView { air: p.air_of(path), ..path_view(path, many, old) }
     };
     PeerView {
         name: p.name.clone(),
@@ -252,6 +260,7 @@ fn path_view(p: &Path, many: bool, old: Option<(u64, Counts)>) -> PathView {
         // another number.
         series: if many { p.id.to_string() } else { p.name.clone() },
         name: p.name.clone(),
+        carrier: p.carrier.clone(),
         remote: p.remote,
         state: p.state.clone(),
         class: p.class.clone(),
@@ -268,6 +277,7 @@ fn path_view(p: &Path, many: bool, old: Option<(u64, Counts)>) -> PathView {
         deaths: p.deaths,
         mtu: p.mtu,
         link: p.link.as_ref().map(|l| format!("{}: {}", l.source, l.line())),
+        air: None,
     }
 }
 
@@ -326,6 +336,21 @@ mod tests {
         }
         let anew = looks.view(&snapshot("client", 10, 5, 1), 0.0);
         assert_eq!(rates(&anew), (None, None), "a daemon that began anew has no rate yet");
+    }
+
+    #[test]
+    fn a_page_is_told_what_carries_a_path_of_its_air_and_of_the_gateway() {
+        let mut now = snapshot("client", 0, 1, 1);
+        let here = vec!["10.2.2.2:4500".parse().unwrap()];
+        let others = vec!["10.2.1.2:4500".into()];
+        now.gateways = Some(crate::report::gateways::Gateways { here, others, moved: None });
+        now.peers[0].paths[0].carrier = "tls".into();
+        now.peers.push(crate::report::air::tests::peer(&[("roam0", 206, 6, false)]));
+        let view = serde_json::to_value(Looks::default().view(&now, 0.0)).unwrap();
+        let [wan, roam] = [0, 1].map(|n| &view["peers"][n]["paths"][0]);
+        assert_eq!((&wan["carrier"], &wan["air"]), (&serde_json::json!("tls"), &serde_json::Value::Null));
+        assert_eq!(roam["air"], "206 us a packet");
+        assert_eq!(view["gateway"], "was at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500");
     }
 
     #[test]

@@ -68,3 +68,33 @@ fn programs_hear_of_tunnels_at_both_ends_and_last_when_nothing_is_left_behind() 
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.code() == Some(2) && said.contains("others may write"), "{said}");
 }
+
+#[test]
+fn programs_at_an_access_point_hear_of_neighbours_that_come_and_go() {
+    if !root() {
+        return;
+    }
+    let net = net("bunch-neighbours");
+    let (hooks, log) = note(&net.states);
+    let notes = || fs::read_to_string(&log).unwrap_or_default();
+    let hears = |what: &str, count: usize| {
+        let words = format!("ROPEWALK_EVENT=neighbour-{what} ROPEWALK_REMOTE=10.20.0.2 ");
+        eventually(&words, || notes().lines().filter(|line| line.contains(&words)).count() == count);
+    };
+    let _gateway = net.start_gateway();
+    let state = net.states.of(APS[0]);
+    let args = ["bunch", "ap", &net.tokens[0], "--state", &state, "--home", "lan0", "--share", "mesh0"];
+    let mut home = net.aps[0].start(BINARY, args.into_iter().chain(["--hooks", &hooks])).unwrap();
+    home.wait_for_line("access point ready", SOON).unwrap();
+    let mut anna = net.start_ap(1);
+    hears("connected", 1);
+    anna.stop();
+    hears("disconnected", 1);
+    let _anna = net.start_ap(1);
+    hears("connected", 2);
+    home.signal(Signal::TERM).unwrap();
+    assert!(home.wait(SOON).unwrap().success());
+    hears("disconnected", 2);
+    // Of the gateway twice, and of nobody else.
+    assert_eq!(notes().lines().count(), 6, "{}", notes());
+}

@@ -231,18 +231,11 @@ pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
     assert_eq!((list("quota"), list("limit")), (json!([]), json!({})));
 }
 
-/// A daemon that roams, and what it says.
-fn roaming(states: &States) -> Arc<Mutex<Value>> {
+/// A daemon that is asked for one thing only, `kind`, and what it says.
+fn daemon(states: &States, kind: &'static str, status: Value) -> Arc<Mutex<Value>> {
     let dir = states.of("state");
     std::fs::create_dir_all(&dir).unwrap();
     let listener = UnixListener::bind(Path::new(&dir).join("control.sock")).unwrap();
-    let access_point = |n: u32| {
-        json!({"interface": format!("roam{n}"), "bssid": format!("02:00:00:00:0{n}:00"), "ssid": EVIL, "frequency_mhz": 2437,
-            "state": "active", "why": "", "for_s": 1.0, "signal_dbm": -50.0 - f64::from(n), "rate_bps": 65_000_000, "packet_time_us": 206,
-            "measured": true, "address": "10.1.0.5/24", "received_bytes": 0, "sent_bytes": 0, "mptcp": true})
-    };
-    let status = json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": 5.0, "notes": [],
-        "access_points": [access_point(0), access_point(1)]});
     let status = Arc::new(Mutex::new(status));
     let told = Arc::clone(&status);
     std::thread::spawn(move || {
@@ -251,15 +244,75 @@ fn roaming(states: &States) -> Arc<Mutex<Value>> {
             std::thread::spawn(move || {
                 let mut writer = stream.try_clone().unwrap();
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    let refused = json!({"answer": "refused", "code": 2, "sentence": "this is for a bond"});
-                    let roam = json!({"answer": "roam", "status": *told.lock().unwrap()});
-                    let answer = if line.contains("\"roam\"") { roam } else { refused };
-                    let _ = writeln!(writer, "{answer}");
+                    let refused = json!({"answer": "refused", "code": 2, "sentence": "this is for another"});
+                    let answer = json!({"answer": kind, "status": *told.lock().unwrap()});
+                    let is_it = line.contains(&format!("\"{kind}\""));
+                    let _ = writeln!(writer, "{}", if is_it { answer } else { refused });
                 }
             });
         }
     });
     status
+}
+
+/// A daemon that roams, and what it says.
+fn roaming(states: &States) -> Arc<Mutex<Value>> {
+    let access_point = |n: u32| {
+        json!({"interface": format!("roam{n}"), "bssid": format!("02:00:00:00:0{n}:00"), "ssid": EVIL, "frequency_mhz": 2437,
+            "state": "active", "why": "", "for_s": 1.0, "signal_dbm": -50.0 - f64::from(n), "rate_bps": 65_000_000, "packet_time_us": 206,
+            "measured": true, "address": "10.1.0.5/24", "received_bytes": 0, "sent_bytes": 0, "mptcp": true})
+    };
+    let status = json!({"version": 1, "radio": "phy0", "channel": "6", "stations": 3, "uptime_s": 5.0, "notes": [],
+        "access_points": [access_point(0), access_point(1)]});
+    daemon(states, "roam", status)
+}
+
+/// A client beside `roam` whose gateway is one of two, and is reached by TLS on one path.
+fn client_of_two_gateways() -> Value {
+    let path = |id: u32, carrier: &str, us: u32| {
+        json!({"id": id, "name": format!("roam{id}"), "remote": "10.2.2.2:4500", "carrier": carrier, "state": "active",
+            "class": "active", "weight": 1, "rtt_ms": 20.0, "jitter_ms": 1.0, "bandwidth_bps": 1, "window": 1, "inflight": 0, "mtu": 1400,
+            "sent_bytes": 1, "sent": 1, "received_bytes": 1, "received": 1, "lost": 0, "spurious": 0, "acked": 1, "deaths": 0,
+            "air": {"packet_time_us": us, "channel": 6, "rests": us > 500}})
+    };
+    let peer = json!({"name": "gateway", "key": "k", "inside": ["10.77.0.2"], "up": true, "silent_s": 0.0,
+        "paths": [path(0, "udp", 206), path(1, "tls", 640)], "queue_bytes": 0, "queue_packets": 0, "queue_wait_ms": 0.0, "queue_in": 0,
+        "codel_drops": 0, "codel_marks": 0, "overflow_drops": 0, "delivered": 0, "held_bytes": 0, "gaps": 0, "late": 0, "abandoned": 0,
+        "duplicates": 0, "resent": 0, "given_up": 0});
+    let uplink = |id: u32| {
+        json!({"name": format!("roam{id}"), "class": "active", "reset_day": 1, "weight": 1, "paths": [id]})
+    };
+    let drops = json!({"malformed": 0, "unknown": 0, "forged": 0, "replayed": 0, "handshakes": 0, "inner": 0, "unroutable": 0});
+    let io = json!({"device_in": 0, "device_out": 0, "device_refused": 0, "batches": 0, "send_full": 0, "send_too_big": 0,
+        "send_unreachable": 0, "overruns": 0, "wakeups": 0});
+    let gateways = json!({"here": ["10.2.2.2:4500"], "others": ["10.2.1.2:4500"], "moved": null});
+    json!({"version": 1, "role": "client", "device": "rw0", "clock_ns": 1, "uptime_s": 5.0, "peers": [peer], "drops": drops, "io": io,
+        "memory_used": 0, "memory_peak": 0, "memory_limit": 0, "notes": [], "uplinks": [uplink(0), uplink(1)], "gateways": gateways})
+}
+
+#[test]
+fn what_carries_a_path_its_air_and_its_gateway_as_they_are_seen() {
+    let Some((chromium, axe)) = tools() else { return };
+    let (lab, states) = (lab(), States::new("web-carrier"));
+    let status = daemon(&states, "status", client_of_two_gateways());
+    let (_web, link) = web(&lab.client, &states.of("state"));
+    let mut browser = Browser::start(&lab.client, &chromium, Path::new(&states.of("browser")));
+    browser.look(1200, 900, "light");
+    browser.open(&link);
+    browser.wait_for(&format!("{} === 'roam0'", cell("roam0", "path")));
+    browser.wait_for(&format!("{} === 'roam1 by TLS'", cell("roam1", "path")));
+    let air = "Air of roam1: 640 us a packet, shares its channel with roam0, rests: a better path fills the channel.";
+    browser.wait_for(&text_of("air-line", air));
+    browser.wait_for(&text_of("sums", "at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500"));
+    browser.eval(&axe);
+    is_accessible_everywhere(&mut browser, "a path by TLS, the air and two gateways");
+    // Where nothing is known of either there is no line.
+    let mut now = status.lock().unwrap();
+    now["gateways"] = Value::Null;
+    (0..2).for_each(|n| now["peers"][0]["paths"][n]["air"] = Value::Null);
+    drop(now);
+    browser.wait_for("document.getElementById('air-line').hidden");
+    browser.wait_for(&format!("!({})", text_of("sums", "other endpoints")));
 }
 
 #[test]

@@ -460,6 +460,9 @@ impl Daemon<'_> {
                 let there = self.parts.share.as_ref().is_some_and(|s| s.neighbours() > 0);
                 self.ap.set_share(there);
                 tracing::info!(neighbours = all.len(), "neighbours");
+                if let (Some(hooks), Some(share)) = (&mut self.parts.hooks, &self.parts.share) {
+                    hooks.neighbours(share.places());
+                }
                 Ok(())
             }
             Some(Word::Listen { all }) => {

@@ -1,7 +1,7 @@
 //! `ropewalk`: one link out of every link in reach.
 //!
 //! The binary is a driver: it opens what the engine of `ropewalk-bond` works on, through `ropewalk-net`, and decides nothing about
-//! packets. Its rooms:
+//! packets. Its modules:
 //!
 //! * `cli`: the command line, and `commands`: one file per command.
 //! * `daemon`: the data loop that both ends share; `gateway` and `client`: what each end adds to it.

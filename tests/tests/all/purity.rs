@@ -1,4 +1,4 @@
-//! The pure crates stay pure, and arrows between the rooms point one way (`docs`: ARCHITECTURE.md).
+//! The pure crates stay pure, and dependencies between crates point one way (`docs`: ARCHITECTURE.md).
 //!
 //! `./run check` asks clippy the same with types resolved; this reads text, so it also sees what is behind `cfg` and in tests of other
 //! platforms, and it says which rule a file breaks.

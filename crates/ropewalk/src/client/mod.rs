@@ -137,7 +137,9 @@ impl Client {
             tracing::warn!("no network interface of this machine can carry a path yet; waiting for one");
         }
         let obstacles: Vec<String> = self.uplinks.iter().filter_map(Uplink::obstacle).collect();
-        if !self.options.paths.is_empty() && obstacles.len() == self.uplinks.len() {
+        // A repeater's radios come at a boot, and it waits for them.
+        let is_final = self.repeater.is_none() && !self.options.paths.is_empty();
+        if is_final && obstacles.len() == self.uplinks.len() {
             return Err(failure(Code::Unreachable, obstacles.join("; ")));
         }
         self.drive(running, now)
@@ -171,6 +173,11 @@ impl Client {
             let link = links.iter().find(|l| l.name == uplink.name.interface);
             if let Some(link) = link {
                 self.network.admit_answers(&link.name);
+                let mut radios = self.repeater.iter().flat_map(|r| &r.protected);
+                let radio = radios.find(|r| r.interface == link.name).filter(|_| uplink.is_new(link));
+                if let Some(radio) = radio {
+                    self.network.protect_frames(radio);
+                }
             }
             uplink.resolve(&self.resolver, now);
             uplink.on_link(running, link, now);

@@ -1,8 +1,10 @@
 //! What a client changes on its machine once it is connected.
 
+use crate::config::BackhaulLink;
 use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, TakesBack, with};
+use crate::gateway::radios::protect_frames;
 use ipnet::IpNet;
 use ropewalk_net::links::Link;
 use ropewalk_net::setup::{
@@ -168,6 +170,13 @@ impl Network {
                 interface,
                 "{error:#}: answers on this path may be dropped by the kernel's reverse path filter"
             );
+        }
+    }
+
+    /// A radio that shares its channel with a repeater's clients has come: its longer frames are protected.
+    pub(crate) fn protect_frames(&self, radio: &BackhaulLink) {
+        if let Err(error) = with(self.journal.shared(), |journal| protect_frames(radio, journal)) {
+            tracing::debug!("{error:#}");
         }
     }
 

@@ -8,6 +8,8 @@ use rustix::process::Signal;
 use std::os::unix::net::UnixDatagram;
 
 const INSIDE: &str = "10.77.0.1";
+/// Where the system's programs are.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 fn pings(client: &Namespace) -> bool {
     let report = Ping::new(INSIDE.parse().unwrap()).run(client).unwrap();
@@ -246,6 +248,40 @@ fn each_time_that_the_device_is_set_down_is_said() {
         lab.client.ip(&["link set rw0 up"]).unwrap();
         eventually("the client is reached again", arrives);
     }
+}
+
+/// A directory with an `nft` that refuses as long as there is a file, and that file.
+fn refusing_nft(states: &States) -> (String, String) {
+    let (programs, refuses) = (states.of("bin"), states.of("refuses"));
+    std::fs::create_dir(&programs).unwrap();
+    let nft = format!("{programs}/nft");
+    let text = format!("#!/bin/sh\n[ -e {refuses} ] && exit 1\nPATH={PATH} exec nft \"$@\"\n");
+    std::fs::write(&nft, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(nft, mode).unwrap();
+    std::fs::write(&refuses, "").unwrap();
+    (programs, refuses)
+}
+
+#[test]
+fn a_guard_that_fails_at_first_is_told_and_tried_again() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("guard"));
+    let _gateway = serve(&lab, &states, &[]);
+    let (token, (programs, refuses)) = (invite(&states, "alice"), refusing_nft(&states));
+    let (path, state) = (format!("PATH={programs}:{PATH}"), states.of("client"));
+    let args = [path.as_str(), BINARY, "up", &token, "--state", &state, "--tun", "rw0"];
+    let mut client = lab.client.start("env", args).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    let is_told = || json(&states, "client")["notes"].to_string().contains("CVE-2019-14899");
+    let tables = || lab.client.shell("nft list tables").unwrap();
+    assert!(is_told() && !tables().contains("ropewalk-rw0-guard"), "{}", tables());
+    std::fs::remove_file(refuses).unwrap();
+    eventually("it is there", || tables().contains("ropewalk-rw0-guard"));
+    eventually("nothing is missed", || !is_told());
+    assert_eq!(client.stderr().matches("CVE-2019-14899").count(), 1, "{}", client.stderr());
 }
 
 /// What systemd hears (`sd_notify(3)`).

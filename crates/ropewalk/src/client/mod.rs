@@ -267,9 +267,9 @@ impl Client {
         self.repeater.as_ref().and_then(|r| r.queue.as_ref()).map_or(Time::NEVER, ClientsQueue::due)
     }
 
-    fn on_connected(&mut self, running: &mut Running, accept: &Accept) -> anyhow::Result<()> {
+    fn on_connected(&mut self, running: &mut Running, accept: &Accept, now: Time) -> anyhow::Result<()> {
         let again = self.connected;
-        self.network.connect(accept, self.follower.links())?;
+        self.network.connect(accept, self.follower.links(), now)?;
         running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
@@ -321,7 +321,7 @@ impl Role for Client {
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
         match event {
             Event::Connected(accept) => {
-                self.on_connected(running, &accept)?;
+                self.on_connected(running, &accept, now)?;
                 running.history.note(now, What::Connected {});
             }
             Event::Refused(refusal) if refusal.is_temporary() => {
@@ -368,6 +368,7 @@ impl Role for Client {
                 let refused = |socket| running.core.sockets.get(socket).and_then(|s| s.refused);
                 status.uplinks = self.uplinks.iter().map(|u| u.report(refused, now)).collect();
                 status.outages = running.history.outages();
+                status.notes.extend(self.network.note());
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
@@ -417,6 +418,7 @@ impl Role for Client {
             self.uplinks.iter_mut().for_each(|w| w.retarget(now));
             self.keep_routes(now);
         }
+        self.network.keep_guard(now);
         if now >= self.meter.due() {
             self.settle(running, now);
         }
@@ -463,6 +465,7 @@ impl Role for Client {
     fn due(&self) -> Time {
         let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
         let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
+        let uplinks = uplinks.min(self.network.guard_due());
         match self.options.timeout {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,

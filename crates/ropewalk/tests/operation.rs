@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, scrape, serve, up};
+use common::{
+    BINARY, SOON, States, eventually, hears_of_sleep, invite, lab, root, ropewalk, scrape, serve, up,
+};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 use std::os::unix::net::UnixDatagram;
@@ -310,6 +312,19 @@ fn tables_are_put_back_within_the_time_of_one_where_nft_hangs() {
     assert!(tried().lines().all(|line| line.contains("kill-switch")), "{}", tried());
     std::fs::remove_file(&hangs).unwrap();
     eventually("both are back", || tables() == before);
+}
+
+/// A test cannot sleep.
+#[test]
+fn both_ends_hear_that_the_machine_has_slept() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("slept"));
+    let gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    let client = up(&lab, &states, &token, &[]);
+    assert!(hears_of_sleep(&gateway) && hears_of_sleep(&client));
 }
 
 /// What systemd hears (`sd_notify(3)`).

@@ -148,6 +148,11 @@ impl Station {
         self.heard.map(|h| StationCounts { packets: h.rx_packets, beacons: h.beacons })
     }
 
+    /// It is not with its access point yet.
+    pub(super) fn is_joining(&self) -> bool {
+        matches!(self.phase, Phase::Joining)
+    }
+
     pub(super) fn is_active(&self) -> bool {
         matches!(self.phase, Phase::Active)
     }
@@ -172,7 +177,7 @@ impl Station {
 
     /// Does what is due. An error is why it has to be left.
     pub(super) fn step(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
-        if !matches!(self.phase, Phase::Joining) {
+        if !self.is_joining() {
             self.listen(now)?;
             self.address(world)?;
             self.withdraw(world)?;

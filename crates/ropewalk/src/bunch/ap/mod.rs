@@ -228,7 +228,7 @@ impl Daemon<'_> {
         let now = self.now();
         self.watchdog.on_timer(now);
         if self.dial_at.is_some_and(|at| at <= now) {
-            self.dial()?;
+            self.dial();
         }
         if self.lost_at.is_some_and(|at| at + GRACE <= now) {
             self.lost_at = None;
@@ -376,7 +376,7 @@ impl Daemon<'_> {
     }
 
     /// Connects on a thread of its own: names are resolved and handshakes waited for.
-    fn dial(&mut self) -> anyhow::Result<()> {
+    fn dial(&mut self) {
         self.dial_at = None;
         let (send, receive) = channel();
         let (token, key) = (self.parts.token.clone(), self.parts.key.clone());
@@ -385,9 +385,13 @@ impl Daemon<'_> {
             let _ = send.send(hello::dial(&token, &key, uplink.as_deref()));
             waker.wake();
         };
-        std::thread::Builder::new().name("dial".into()).spawn(work).context("a thread cannot be started")?;
-        self.dialling = Some(receive);
-        Ok(())
+        match std::thread::Builder::new().name("dial".into()).spawn(work) {
+            Ok(_) => self.dialling = Some(receive),
+            Err(error) => {
+                tracing::warn!("no tunnel: a thread cannot be started: {error}; trying again");
+                self.dial_at = Some(self.now() + AGAIN_AT_MOST);
+            }
+        }
     }
 
     fn on_dialled(&mut self) -> anyhow::Result<()> {

@@ -286,7 +286,11 @@ impl Daemon {
     /// Starts a scan when one is due, and takes what it heard.
     fn listen(&mut self, now: Duration) -> anyhow::Result<()> {
         match self.listener.poll() {
-            Some(Ok(heard)) => self.plan(&heard, now)?,
+            Some(Ok(heard)) => {
+                if let Err(error) = self.plan(&heard, now) {
+                    tracing::warn!("what was heard is not used: {error:#}");
+                }
+            }
             Some(Err(error)) => tracing::warn!("{error}"),
             None => {}
         }
@@ -301,6 +305,9 @@ impl Daemon {
             (None, false) => return Ok(()),
             (None, true) => {
                 let i = &self.chosen.interface;
+                // Another has its number when it is back: the next start finds that.
+                let is_there = self.follower.links().iter().any(|link| link.index == i.index);
+                anyhow::ensure!(is_there, "{} is gone, and nothing else listens", i.name);
                 if !is_on(&i.name) {
                     let on = SwitchedOn { name: i.name.clone(), index: i.index };
                     if !self.listener.switch_on(&mut self.journal, on) {

@@ -14,6 +14,17 @@ pub fn now() -> Time {
     Time::from_nanos(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64)
 }
 
+/// How long the machine has slept since it was started, which `CLOCK_MONOTONIC` does not count.
+pub(crate) fn asleep() -> Duration {
+    let at = |clock| {
+        let at = clock_gettime(clock);
+        Duration::new(at.tv_sec as u64, at.tv_nsec as u32)
+    };
+    // In this order a pause between the two makes it less for once, and never more.
+    let boottime = at(ClockId::Boottime);
+    boottime.saturating_sub(at(ClockId::Monotonic))
+}
+
 /// The processor time that the calling thread has used.
 pub fn processor_time() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);

@@ -19,8 +19,8 @@ use crate::setup::{Change, Journal, MARK, SetupError};
 use crate::udp::{Options, UdpSocket};
 
 const RESOLVECTL: Tool = Tool { program: "resolvectl", purpose: "--dns", package: "systemd-resolved" };
-/// How long setting all of it may take, and taking it back. The data loop waits for it, and systemd
-/// ends a daemon of which it has heard nothing for 20 s (`WatchdogSec`); it is told every 10.
+/// How long setting all of it may take, and taking it back. The data loop waits for it once, before
+/// the client is connected; from then on systemd watches it.
 const SETTING: Duration = Duration::from_secs(6);
 const REVERTING: Duration = Duration::from_secs(2);
 /// resolved keeps its state here while it runs.

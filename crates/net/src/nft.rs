@@ -2,14 +2,14 @@
 //! administrator sees in `nft list ruleset`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 use crate::command::{CommandError, PATIENCE, Tool};
 use crate::setup::SetupError;
 
-/// How long a table may take that a client's data loop waits for. It waits for three at most: one of
-/// its own, and two that another thread puts back, which has the journal meanwhile. systemd ends a
-/// daemon of which it has heard nothing for 20 s (`WatchdogSec`); it is told every 10.
+/// How long a table may take that a client's data loop waits for, and all that another thread puts
+/// back together, which has the journal meanwhile. A turn of the loop waits so four times at most.
 pub(crate) const LOOP_WAITS: Duration = Duration::from_secs(3);
 
 /// Who wants `nft`, for the sentence that says that it is missing.
@@ -34,6 +34,15 @@ impl Nft {
         let all = format!("table inet {name}\ndelete table inet {name}\ntable inet {name} {{\n{chains}}}\n");
         self.tool().run_within(patience, &["-f", "-"], &all)?;
         Ok(())
+    }
+
+    /// The same; it fails if it is not done by then, and is not begun after that.
+    pub(crate) fn replace_until(self, until: Instant, name: &str, chains: &str) -> Result<(), SetupError> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(SetupError::system(self.purpose, ErrorKind::TimedOut.into()));
+        }
+        self.replace_within(left, name, chains)
     }
 
     /// Deletes it; no error if it is not there.
@@ -85,6 +94,22 @@ pub(crate) fn quoted(device: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::alive_each;
+
+    #[test]
+    fn a_client_whose_programs_hang_is_alive_for_systemd() {
+        let unit = include_str!("../../../packaging/systemd/ropewalk-client@.service");
+        let limit = unit.lines().find_map(|line| line.strip_prefix("WatchdogSec=")).unwrap();
+        let limit = Duration::from_secs(limit.parse().unwrap());
+        assert!(alive_each(limit) + LOOP_WAITS * 4 < limit);
+    }
+
+    #[test]
+    fn what_is_late_is_not_begun() {
+        let nft = Nft { purpose: "a test" };
+        let late = nft.replace_until(Instant::now(), "ropewalk-test", "").unwrap_err();
+        assert!(matches!(late, SetupError::System { .. }), "{late}");
+    }
 
     #[test]
     fn each_line_of_a_chain_but_its_hook_is_a_rule() {

@@ -33,10 +33,15 @@ pub fn alive() {
     send(&[NotifyState::Watchdog]);
 }
 
-/// How often [`alive`] should be called: half the time after which systemd loses patience. `None` if it does
-/// not watch.
+/// How often [`alive`] should be called: a quarter of the time after which systemd loses patience, for a loop
+/// may be late. `None` if systemd does not watch.
 pub fn alive_interval() -> Option<Duration> {
-    sd_notify::watchdog_enabled().map(|limit| limit / 2)
+    sd_notify::watchdog_enabled().map(alive_each)
+}
+
+/// The same where systemd loses patience after `limit`.
+pub(crate) fn alive_each(limit: Duration) -> Duration {
+    limit / 4
 }
 
 fn send(state: &[NotifyState<'_>]) {

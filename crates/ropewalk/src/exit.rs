@@ -111,7 +111,6 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(wifi) = error.downcast_ref::<WifiError>() {
         return Some(match wifi {
             WifiError::NotPermitted(_) | WifiError::Blocked(_) => Code::Rights,
-            WifiError::NoWifi => Code::Usage,
             _ => Code::Failure,
         });
     }
@@ -181,7 +180,9 @@ mod tests {
     fn an_interface_that_may_come_yet_is_no_wrong_file() {
         let interface = LinkError::NoSuchInterface("wlan0".into());
         let bridge = SetupError::NoBridge("br0".into());
-        for error in [anyhow::Error::from(interface), anyhow::Error::from(bridge)] {
+        // Its driver is not loaded yet.
+        let radio = WifiError::NoWifi;
+        for error in [anyhow::Error::from(interface), bridge.into(), radio.into()] {
             assert_eq!(kind_of(&error), Code::Failure, "{error}");
         }
     }

@@ -23,7 +23,7 @@ mod hooks;
 #[path = "bunch/udp.rs"]
 mod udp;
 
-use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
+use common::{BINARY, SOON, States, eventually, hears_of_sleep, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
@@ -276,6 +276,7 @@ fn one_upload_takes_all_uplinks_and_nothing_is_left() {
     let before = rules();
     let mut gateway = net.start_gateway();
     let mut aps = net.start_aps(3);
+    assert!(hears_of_sleep(&aps[0]), "it dials at once when the machine wakes");
     let start = net.all_sent();
     let bytes = 6_000_000;
     assert!(net.upload(bytes).ends());

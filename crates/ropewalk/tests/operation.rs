@@ -2,12 +2,16 @@
 
 mod common;
 
-use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, scrape, serve, up};
+use common::{
+    BINARY, SOON, States, eventually, hears_of_sleep, invite, lab, root, ropewalk, scrape, serve, up,
+};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 use std::os::unix::net::UnixDatagram;
 
 const INSIDE: &str = "10.77.0.1";
+/// Where the system's programs are.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 fn pings(client: &Namespace) -> bool {
     let report = Ping::new(INSIDE.parse().unwrap()).run(client).unwrap();
@@ -246,6 +250,81 @@ fn each_time_that_the_device_is_set_down_is_said() {
         lab.client.ip(&["link set rw0 up"]).unwrap();
         eventually("the client is reached again", arrives);
     }
+}
+
+/// A directory with an `nft` that does something first.
+fn nft(states: &States, first: &str) -> String {
+    let programs = states.of("bin");
+    std::fs::create_dir(&programs).unwrap();
+    let nft = format!("{programs}/nft");
+    std::fs::write(&nft, format!("#!/bin/sh\n{first}\nPATH={PATH} exec nft \"$@\"\n")).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(nft, mode).unwrap();
+    programs
+}
+
+#[test]
+fn a_guard_that_fails_at_first_is_told_and_tried_again() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("guard"));
+    let _gateway = serve(&lab, &states, &[]);
+    let (token, refuses) = (invite(&states, "alice"), states.of("refuses"));
+    std::fs::write(&refuses, "").unwrap();
+    let programs = nft(&states, &format!("[ -e {refuses} ] && exit 1"));
+    let (path, state) = (format!("PATH={programs}:{PATH}"), states.of("client"));
+    let args = [path.as_str(), BINARY, "up", &token, "--state", &state, "--tun", "rw0"];
+    let mut client = lab.client.start("env", args).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    let is_told = || json(&states, "client")["notes"].to_string().contains("CVE-2019-14899");
+    let tables = || lab.client.shell("nft list tables").unwrap();
+    assert!(is_told() && !tables().contains("ropewalk-rw0-guard"), "{}", tables());
+    std::fs::remove_file(refuses).unwrap();
+    eventually("it is there", || tables().contains("ropewalk-rw0-guard"));
+    eventually("nothing is missed", || !is_told());
+    assert_eq!(client.stderr().matches("CVE-2019-14899").count(), 1, "{}", client.stderr());
+}
+
+/// The data loop may wait for whoever puts tables back: together they take as long as one.
+#[test]
+fn tables_are_put_back_within_the_time_of_one_where_nft_hangs() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("hangs"));
+    let _gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    let (hangs, log) = (states.of("hangs"), states.of("log"));
+    let programs = nft(&states, &format!("[ -e {hangs} ] && sed -n 1p >>{log} && exec sleep 60"));
+    let (path, state) = (format!("PATH={programs}:{PATH}"), states.of("client"));
+    let args = [path.as_str(), BINARY, "up", &token, "--state", &state, "--tun", "rw0"];
+    let more = ["--kill-switch", "--route", "0.0.0.0/0"];
+    let mut client = lab.client.start("env", args.iter().chain(&more)).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    let tables = || lab.client.shell("nft list tables inet").unwrap();
+    let before = tables();
+    assert_eq!(before.lines().count(), 2, "{before}");
+    std::fs::write(&hangs, "").unwrap();
+    lab.client.shell("nft flush ruleset").unwrap();
+    let tried = || std::fs::read_to_string(&log).unwrap_or_default();
+    eventually("it is tried twice", || tried().lines().count() >= 2);
+    assert!(tried().lines().all(|line| line.contains("kill-switch")), "{}", tried());
+    std::fs::remove_file(&hangs).unwrap();
+    eventually("both are back", || tables() == before);
+}
+
+/// A test cannot sleep.
+#[test]
+fn both_ends_hear_that_the_machine_has_slept() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("slept"));
+    let gateway = serve(&lab, &states, &[]);
+    let token = invite(&states, "alice");
+    let client = up(&lab, &states, &token, &[]);
+    assert!(hears_of_sleep(&gateway) && hears_of_sleep(&client));
 }
 
 /// What systemd hears (`sd_notify(3)`).

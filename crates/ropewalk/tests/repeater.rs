@@ -83,6 +83,53 @@ fn clients_reach_the_server_over_both_links_through_restarts_and_a_cut() {
     assert!(!site.repeater.shell("ip rule").unwrap().contains("2930"), "rules are left behind");
 }
 
+/// Paths that work, as the access point sees them.
+fn active(site: &Site) -> usize {
+    let paths = site.json("ap")["peers"][0]["paths"].as_array().cloned().unwrap_or_default();
+    paths.iter().filter(|p| p["state"] == "active").count()
+}
+
+#[test]
+fn radios_that_come_after_the_daemons_carry_as_soon_as_they_are_there() {
+    if !root() {
+        return;
+    }
+    const RADIOS: [&str; 2] = ["wlan0", "wlan1"];
+    let site = Site::new("backhaul-late", [20.0, 20.0]);
+    addresses(&site);
+    let ends = [&site.ap, &site.repeater];
+    // Interfaces of other names are not there for either end.
+    for (end, name) in ends.into_iter().flat_map(|end| RADIOS.map(|name| (end, name))) {
+        end.ip(&[format!("link set {name} down"), format!("link set {name} name late-{name}")]).unwrap();
+    }
+    let file = site.file("ap", AP, BEHIND);
+    let mut ap = site.start_ap(&file);
+    let waits = |name: &str| {
+        site.json("ap")["notes"].to_string().contains(&format!("nothing listens at {name} yet"))
+    };
+    assert!(RADIOS.into_iter().all(waits), "{}", site.status("ap"));
+    let endpoints = ["--endpoint", "10.1.1.1:4500", "--endpoint", "10.1.2.1:4500"];
+    let args = ["ap", "invite", "attic", "--config", &file].into_iter().chain(endpoints);
+    let token = String::from_utf8(site.ap.exec(BINARY, args).unwrap().stdout).unwrap();
+    let own = site.file("repeater", REPEATER, "");
+    let args = ["repeater", "--config", &own, token.trim()];
+    let mut repeater = site.repeater.start(BINARY, args).unwrap();
+    for name in RADIOS {
+        let missing = format!("there is no network interface named `{name}`");
+        repeater.wait_for_line(&missing, SOON).unwrap();
+    }
+    for (n, name) in RADIOS.into_iter().enumerate() {
+        for end in ends {
+            end.ip(&[format!("link set late-{name} name {name}"), format!("link set {name} up")]).unwrap();
+        }
+        eventually("its link carries", || active(&site) == n + 1);
+        assert!(!waits(name), "{}", site.status("ap"));
+    }
+    eventually("the client reaches the server", || pings(&site.client, SERVER));
+    repeater.stop();
+    ap.stop();
+}
+
 #[test]
 fn a_source_that_does_not_lie_behind_the_repeater_is_dropped() {
     if !root() {
@@ -178,13 +225,6 @@ fn mistakes_are_one_sentence() {
     unknown.wait_for_line(words, SOON).unwrap();
     unknown.stop();
     assert!(site.json("ap")["drops"]["handshakes"].as_u64() > Some(0), "and counted there");
-    // Interfaces. One that may come yet is not the file's fault.
-    let none = site.file("repeater", REPEATER, "[[repeater.link]]\ninterface = \"wlan9\"");
-    ends_with(
-        &mut run(&["repeater", &token, "--config", &none]),
-        1,
-        "there is no network interface named `wlan9`",
-    );
     let text = std::fs::read_to_string(site.file("repeater", REPEATER, "")).unwrap();
     std::fs::write(&own, text.replace("shared = true\n", "")).unwrap();
     let words = "no link is said to share the channel of wlan2: set shared = true for wlan0 or wlan1";

@@ -258,24 +258,30 @@ fn is_tried_again(name: &str, ended: &Output, words: &str) {
     assert!(!for_good.split(' ').any(|c| c == code), "{name}: {code}, {said}");
 }
 
-/// At a boot a daemon may be there before its radios.
+/// At a boot a daemon may be there before its bridge. For its radios it waits (`repeater.rs`).
 #[test]
-fn an_interface_that_may_come_yet_does_not_end_a_unit_for_good() {
+fn a_bridge_that_may_come_yet_does_not_end_a_unit_for_good() {
     if !root() {
         return;
     }
-    let states = States::new("units-radios");
+    let states = States::new("units-bridge");
     let topology = Topology::new().unwrap();
     let machine = topology.namespace("machine").unwrap();
-    for (end, clients) in [("ap", ""), ("repeater", "clients = \"wlan2\"")] {
-        let file = states.of(&format!("{end}.toml"));
-        let link = |name: &str| format!("[[{end}.link]]\ninterface = \"{name}\"\n");
-        let links = format!("{}{}shared = true\n", link("wlan0"), link("wlan1"));
-        std::fs::write(&file, format!("[{end}]\n{clients}\n{links}")).unwrap();
+    let file = |end: &str| states.of(&format!("{end}.toml"));
+    for (end, clients) in [("ap", ""), ("repeater", "lan = \"eth0\"\n")] {
+        let link = format!("[[{end}.link]]\ninterface = \"wlan0\"\n");
+        let text = format!("[{end}]\nlayer = 2\nbridge = \"br9\"\n{clients}{link}");
+        std::fs::write(file(end), text).unwrap();
+    }
+    let run = |end: &str, more: &[&str]| {
         let mut command = machine.command(BINARY);
-        command.args([end, "--config", &file, "--state", &states.of(end)]);
-        let missing = "there is no network interface named `wlan0`";
-        is_tried_again(&format!("{end}@"), &command.output().unwrap(), missing);
+        command.arg(end).args(more).args(["--config", &file(end), "--state", &states.of(end)]);
+        command.output().unwrap()
+    };
+    let token = run("ap", &["invite", "attic", "--endpoint", "192.0.2.1:4500"]).stdout;
+    let token = String::from_utf8(token).unwrap();
+    for (end, token) in [("repeater", &[token.trim()][..]), ("ap", &[])] {
+        is_tried_again(&format!("{end}@"), &run(end, token), "there is no bridge named `br9`");
     }
 }
 

@@ -7,5 +7,5 @@ mod waker;
 
 pub use epoll::{Events, Interest, Poller, Ready};
 pub use signals::{Signal, Signals};
-pub use sleep::SleepWatch;
+pub use sleep::{SleepWatch, Slept};
 pub use waker::Waker;

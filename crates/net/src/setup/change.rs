@@ -1,6 +1,7 @@
 //! The changes that outlive the process that made them.
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -155,11 +156,13 @@ impl Change {
         })
     }
 
-    /// Adds that table again, where somebody has taken it away.
-    pub(super) fn add_table(&self) -> Result<(), SetupError> {
+    /// Adds that table again, where somebody has taken it away; one that a data loop waits for by
+    /// this time at most.
+    pub(super) fn add_table(&self, until: Instant) -> Result<(), SetupError> {
         match self {
             Change::Classes(classes) => classes.add_table(),
-            Change::KillSwitch(switch) => switch.add_table(),
+            Change::Guard(guard) => guard.add_table(until),
+            Change::KillSwitch(switch) => switch.add_table(until),
             whole => whole.make(),
         }
     }

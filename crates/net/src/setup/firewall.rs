@@ -1,6 +1,7 @@
 //! Tables of the firewall (nftables) that keep packets where they belong: in front of the tunnel's address, and inside the tunnel.
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,11 @@ impl Guard {
         Self::NFT.replace_within(LOOP_WAITS, &self.name(), &self.rules())
     }
 
+    /// Adds it again while the bond runs.
+    pub(super) fn add_table(&self, until: Instant) -> Result<(), SetupError> {
+        Self::NFT.replace_until(until, &self.name(), &self.rules())
+    }
+
     pub(super) fn delete(&self) -> Result<(), SetupError> {
         Self::NFT.delete(&self.name())
     }
@@ -90,8 +96,8 @@ impl KillSwitch {
     }
 
     /// Adds it again while the bond runs.
-    pub(super) fn add_table(&self) -> Result<(), SetupError> {
-        Self::NFT.replace_within(LOOP_WAITS, &self.name(), &self.rules())
+    pub(super) fn add_table(&self, until: Instant) -> Result<(), SetupError> {
+        Self::NFT.replace_until(until, &self.name(), &self.rules())
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {

@@ -76,7 +76,8 @@ pub fn is_worth_protecting(interface: &str) -> bool {
 pub fn protect(journal: &mut Journal, interface: &str, bytes: u32, at_least: u8) -> Result<bool, SetupError> {
     let Some(before) = rts_threshold(interface).filter(|now| *now > bytes) else { return Ok(false) };
     let interface = interface.to_owned();
-    journal.make(Change::RtsThreshold(RtsThreshold {
+    // Also of a radio that went and came: it is noted once.
+    journal.make_again(Change::RtsThreshold(RtsThreshold {
         interface: interface.clone(),
         before,
         after: bytes,
@@ -84,7 +85,7 @@ pub fn protect(journal: &mut Journal, interface: &str, bytes: u32, at_least: u8)
     if let Some(before) = tries(&interface) {
         let after = (before.0.max(at_least), before.1.max(at_least));
         if after != before {
-            journal.make(Change::Tries(Tries { interface, before, after }))?;
+            journal.make_again(Change::Tries(Tries { interface, before, after }))?;
         }
     }
     Ok(true)

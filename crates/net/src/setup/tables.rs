@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
 
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_sys::{Socket, protocols::NETLINK_NETFILTER};
@@ -12,7 +13,7 @@ use super::conntrack::Message;
 use super::{Change, Journal, SetupError};
 use crate::genl::{find, nla};
 use crate::netlink::{HEADER, Netlink, split};
-use crate::nft::{OURS, rules_by_chain};
+use crate::nft::{LOOP_WAITS, OURS, rules_by_chain};
 
 /// `NFNLGRP_NFTABLES` (linux/netfilter/nfnetlink.h).
 const GROUP: u32 = 7;
@@ -107,12 +108,13 @@ pub fn keep_tables(journal: &Journal) -> Result<usize, SetupError> {
     let failed = |e: io::Error| SetupError::system("listing the firewall's tables", e);
     let mut netlink = Netlink::open_netfilter().map_err(failed)?;
     let there = names(&mut netlink).map_err(failed)?;
+    let until = Instant::now() + LOOP_WAITS;
     let (mut back, mut outcome) = (0, Ok(()));
     for (name, change) in ours {
         let is_whole = if there.contains(&name) { is_whole(&mut netlink, &name, change) } else { Ok(false) };
         let put = match is_whole {
             Ok(true) => continue,
-            Ok(false) => change.add_table(),
+            Ok(false) => change.add_table(until),
             Err(error) => Err(failed(error)),
         };
         back += usize::from(put.is_ok());

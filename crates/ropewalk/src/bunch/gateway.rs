@@ -160,6 +160,8 @@ pub(super) fn run(parts: Parts<'_>) -> anyhow::Result<()> {
 }
 
 impl Daemon<'_> {
+    /// It stands still while the machine sleeps: then no access point was silent. Those that are
+    /// gone are missed soon after.
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }

@@ -145,7 +145,9 @@ impl Client {
             tracing::warn!("no network interface of this machine can carry a path yet; waiting for one");
         }
         let obstacles: Vec<String> = self.uplinks.iter().filter_map(Uplink::obstacle).collect();
-        if !self.options.paths.is_empty() && obstacles.len() == self.uplinks.len() {
+        // A repeater's radios come at a boot, and it waits for them.
+        let is_final = self.repeater.is_none() && !self.options.paths.is_empty();
+        if is_final && obstacles.len() == self.uplinks.len() {
             return Err(failure(Code::Unreachable, obstacles.join("; ")));
         }
         self.drive(running, now)
@@ -181,6 +183,11 @@ impl Client {
             uplink.set_advertised(self.routers.of(link));
             if let Some(link) = link {
                 self.network.admit_answers(&link.name);
+                let mut radios = self.repeater.iter().flat_map(|r| &r.protected);
+                let radio = radios.find(|r| r.interface == link.name).filter(|_| uplink.is_new(link));
+                if let Some(radio) = radio {
+                    self.network.protect_frames(radio);
+                }
             }
             uplink.resolve(&self.resolver, now);
             uplink.on_link(running, link, now);
@@ -279,9 +286,9 @@ impl Client {
         self.repeater.as_ref().and_then(|r| r.queue.as_ref()).map_or(Time::NEVER, ClientsQueue::due)
     }
 
-    fn on_connected(&mut self, running: &mut Running, accept: &Accept) -> anyhow::Result<()> {
+    fn on_connected(&mut self, running: &mut Running, accept: &Accept, now: Time) -> anyhow::Result<()> {
         let again = self.connected;
-        self.network.connect(accept, self.follower.links())?;
+        self.network.connect(accept, self.follower.links(), now)?;
         running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
@@ -347,7 +354,7 @@ impl Role for Client {
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
         match event {
             Event::Connected(accept) => {
-                self.on_connected(running, &accept)?;
+                self.on_connected(running, &accept, now)?;
                 self.found.connected();
                 running.history.note(now, What::Connected {});
             }
@@ -397,6 +404,7 @@ impl Role for Client {
                 status.outages = running.history.outages();
                 let known = self.uplinks.iter().flat_map(Uplink::places);
                 status.gateways = self.repeater.is_none().then(|| self.found.report(known, now));
+                status.notes.extend(self.network.note());
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
@@ -449,6 +457,7 @@ impl Role for Client {
             self.uplinks.iter_mut().for_each(|w| w.retarget(now));
             self.keep_routes(now);
         }
+        self.network.keep_guard(now);
         if now >= self.meter.due() {
             self.settle(running, now);
         }
@@ -495,6 +504,7 @@ impl Role for Client {
     fn due(&self) -> Time {
         let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
         let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
+        let uplinks = uplinks.min(self.network.guard_due());
         match self.options.timeout {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,

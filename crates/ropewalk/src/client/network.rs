@@ -1,9 +1,11 @@
 //! What a client changes on its machine once it is connected.
 
 use crate::address::is_private;
+use crate::config::BackhaulLink;
 use crate::daemon::DEVICE_QUEUE;
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, TakesBack, with};
+use crate::gateway::radios::protect_frames;
 use ipnet::IpNet;
 use ropewalk_net::links::Link;
 use ropewalk_net::setup::{
@@ -12,7 +14,11 @@ use ropewalk_net::setup::{
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{dns, setup};
 use ropewalk_session::{Accept, Layer};
+use ropewalk_time::{Duration, Time};
 use std::net::IpAddr;
+
+/// How soon a guard that failed is tried again at first, and at last: the loop waits for it.
+const GUARD_AGAIN: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(300)];
 
 /// Addresses, routes and the resolver.
 #[derive(Debug)]
@@ -28,6 +34,15 @@ pub(crate) struct Network {
     mtu: u32,
     /// The device was refused an address of IPv6: it is switched off here.
     is_v4_only: bool,
+    unguarded: Option<Unguarded>,
+}
+
+/// Why the address inside has no guard, and when it is tried again.
+#[derive(Debug)]
+struct Unguarded {
+    why: String,
+    due: Time,
+    pause: Duration,
 }
 
 impl Network {
@@ -44,11 +59,12 @@ impl Network {
         let journal = TakesBack::new(journal);
         let without_tables = "the kill switch, if there is one, and the guard of the address inside are off";
         firewall::keep(journal.shared(), Kept { device: None, without_rules: None, without_tables })?;
-        Ok(Network { journal, routes, device, wanted, dns, addresses: Vec::new(), mtu, is_v4_only: false })
+        let (addresses, is_v4_only, unguarded) = (Vec::new(), false, None);
+        Ok(Network { journal, routes, device, wanted, dns, addresses, mtu, is_v4_only, unguarded })
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
-    pub(crate) fn connect(&mut self, accept: &Accept, links: &[Link]) -> anyhow::Result<()> {
+    pub(crate) fn connect(&mut self, accept: &Accept, links: &[Link], now: Time) -> anyhow::Result<()> {
         let all = addresses(accept);
         let v4 = without_ipv6(&all, &self.wanted);
         let does_without = v4.is_some();
@@ -62,19 +78,14 @@ impl Network {
         }
         let first = self.addresses.is_empty();
         // First: no packet is to come before it.
-        let own = addresses.iter().map(IpNet::addr).collect();
-        if let Err(error) = change(&self.journal, |journal| guard(journal, &self.device.1, own)) {
-            tracing::warn!(
-                "{error:#}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
-            );
-        }
+        self.guard(&addresses, now);
         match self.configure(&addresses) {
             Err(SetupError::NoIpv6(_)) if does_without && !self.is_v4_only => {
                 tracing::warn!(
                     "IPv6 is switched off on this machine (sysctl net.ipv6.conf.all.disable_ipv6): the bond has its IPv4 address alone"
                 );
                 self.is_v4_only = true;
-                return self.connect(accept, links);
+                return self.connect(accept, links, now);
             }
             outcome => outcome?,
         }
@@ -95,6 +106,45 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Guards these addresses inside against whoever shares a network with this machine. What fails is
+    /// tried again ([`Network::keep_guard`]).
+    fn guard(&mut self, addresses: &[IpNet], now: Time) {
+        let own = addresses.iter().map(IpNet::addr).collect();
+        let guarded = change(&self.journal, |journal| guard(journal, &self.device.1, own));
+        let before = self.unguarded.take();
+        let Err(error) = guarded else {
+            if before.is_some() {
+                tracing::info!("the address inside is guarded now");
+            }
+            return;
+        };
+        let why = format!(
+            "{error:#}: whoever shares a network with this machine may send packets to its address inside (CVE-2019-14899)"
+        );
+        if before.as_ref().is_none_or(|before| before.why != why) {
+            tracing::warn!("{why}");
+        }
+        let pause = before.map_or(GUARD_AGAIN[0], |before| (before.pause * 2).min(GUARD_AGAIN[1]));
+        self.unguarded = Some(Unguarded { why, due: now + pause, pause });
+    }
+
+    /// When [`Network::keep_guard`] is due.
+    pub(crate) fn guard_due(&self) -> Time {
+        self.unguarded.as_ref().map_or(Time::NEVER, |unguarded| unguarded.due)
+    }
+
+    /// Tries again to guard the addresses inside, where that has failed.
+    pub(crate) fn keep_guard(&mut self, now: Time) {
+        if now >= self.guard_due() {
+            self.guard(&self.addresses.clone(), now);
+        }
+    }
+
+    /// What is not as it should be, in a sentence.
+    pub(crate) fn note(&self) -> Option<String> {
+        self.unguarded.as_ref().map(|unguarded| unguarded.why.clone())
     }
 
     /// Gives the device these addresses, and brings it up.
@@ -169,6 +219,13 @@ impl Network {
                 interface,
                 "{error:#}: answers on this path may be dropped by the kernel's reverse path filter"
             );
+        }
+    }
+
+    /// A radio that shares its channel with a repeater's clients has come: its longer frames are protected.
+    pub(crate) fn protect_frames(&self, radio: &BackhaulLink) {
+        if let Err(error) = with(self.journal.shared(), |journal| protect_frames(radio, journal)) {
+            tracing::debug!("{error:#}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a repeater adds to a client: which of its paths share the channel with its own clients, and how long the queue towards these is.
 
+use crate::config::BackhaulLink;
 use ropewalk_bond::api::Input;
 use ropewalk_bond::engine::Engine;
 use ropewalk_bond::feedback::LinkState;
@@ -17,6 +18,8 @@ const GROUPS: [u8; 6] = [0xff; 6];
 pub(crate) struct RepeaterPart {
     /// Interfaces whose channel the clients need too.
     pub shared: Vec<String>,
+    /// Links whose radios send an RTS before longer frames.
+    pub protected: Vec<BackhaulLink>,
     /// The queue towards the clients; none where they are on a cable.
     pub queue: Option<ClientsQueue>,
 }

@@ -250,6 +250,11 @@ impl Uplink {
         if advertised.is_empty() { self.nat64.clone().unwrap_or_default() } else { advertised }
     }
 
+    /// Whether it has had no interface so far, or another one.
+    pub(crate) fn is_new(&self, link: &Link) -> bool {
+        self.link.as_ref().is_none_or(|old| old.index != link.index)
+    }
+
     /// The interface as it is now; `None` if there is none.
     pub(crate) fn on_link(&mut self, running: &mut Running, link: Option<&Link>, now: Time) {
         let replaced = match (&self.link, link) {

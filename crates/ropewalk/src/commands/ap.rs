@@ -6,14 +6,13 @@ use crate::cli::{Daemon, LogFormat, StoreArgs, Which};
 use crate::config::{BackhaulLink, File};
 use crate::daemon::Reload;
 use crate::exit::{Code, failure};
+use crate::firewall::SharedJournal;
 use crate::gateway::radios::{Radios, addresses};
 use crate::state::StateDir;
 use crate::state::pool::Pool;
 use clap::{Args, Subcommand};
 use ipnet::IpNet;
-use ropewalk_bond::backhaul::limiter::{RTS_THRESHOLD, RTS_TRIES};
 use ropewalk_net::links;
-use ropewalk_net::setup::{Journal, is_worth_protecting, protect};
 use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -172,31 +171,8 @@ fn own_endpoints(file: &File) -> anyhow::Result<Vec<Endpoint>> {
     Ok(all.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
 }
 
-/// Lets radios that share their channel with the clients send an RTS before longer frames, until `journal` takes it back. A radio that cannot is used as it is.
-pub(super) fn protect_frames(links: &[BackhaulLink], journal: &mut Journal) {
-    for link in links.iter().filter(|l| l.protects()) {
-        let interface = &link.interface;
-        if link.rts.is_none() && !is_worth_protecting(interface) {
-            continue;
-        }
-        match protect(journal, interface, RTS_THRESHOLD, RTS_TRIES) {
-            Ok(true) => tracing::info!(
-                interface,
-                bytes = RTS_THRESHOLD,
-                tries = RTS_TRIES,
-                "RTS/CTS before longer frames"
-            ),
-            Ok(false) => {}
-            Err(error) => tracing::warn!(
-                interface,
-                "{error}: if the clients do not hear the access point, both lose more (rts = false leaves the radio alone)"
-            ),
-        }
-    }
-}
-
 /// Opens the sockets on the radios; says which of them nobody can reach yet.
-pub(super) fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
+pub(super) fn radios(file: &File, dir: &StateDir, journal: &SharedJournal) -> anyhow::Result<Radios> {
     if dir.read("token")?.is_some() {
         let words = format!(
             "the state directory {} is of a repeater or client: are the roles swapped? Give the access point one of its own",
@@ -204,13 +180,17 @@ pub(super) fn radios(file: &File, dir: &StateDir) -> anyhow::Result<Radios> {
         );
         return Err(failure(Code::Usage, words));
     }
-    let radios = Radios::open(file.ap.port, &file.ap.link)?;
-    let bare = |l: &&BackhaulLink| addresses(radios.follower().links(), &[&l.interface], 1).is_empty();
-    for link in file.ap.link.iter().filter(bare) {
-        tracing::warn!(
-            interface = link.interface,
-            "it has no address yet: no repeater can reach it, and tokens do not name it"
-        );
+    let radios = Radios::open(file.ap.port, &file.ap.link, journal)?;
+    let there = radios.follower().links();
+    for BackhaulLink { interface, .. } in &file.ap.link {
+        if there.iter().all(|l| l.name != *interface) {
+            tracing::warn!(interface, "there is no such interface yet: it is waited for");
+        } else if addresses(there, &[interface], 1).is_empty() {
+            tracing::warn!(
+                interface,
+                "it has no address yet: no repeater can reach it, and tokens do not name it"
+            );
+        }
     }
     Ok(radios)
 }

@@ -217,6 +217,7 @@ struct Daemon {
 }
 
 impl Daemon {
+    /// It stands still while the machine sleeps, as packets do: no round trip is longer for that.
     fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
     }

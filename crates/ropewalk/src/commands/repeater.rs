@@ -11,7 +11,7 @@ use crate::gateway::endpoints::FILE as GATEWAY_FILE;
 use crate::state::StateDir;
 use clap::Args;
 use ropewalk_net::feedback::Radio;
-use ropewalk_net::links::{self, LinkError};
+use ropewalk_net::links;
 use ropewalk_session::{BackhaulEnd, BackhaulRole, Endpoint, Host, Layer, Token};
 use std::path::{Path, PathBuf};
 
@@ -95,13 +95,12 @@ pub(super) fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> 
         return Err(failure(Code::Usage, words));
     }
     let r = &file.repeater;
-    let there = links::list()?;
-    let named = r.link.iter().map(|l| &l.interface).chain(r.lan.as_ref());
-    if let Some(missing) = named.into_iter().find(|name| there.iter().all(|l| l.name != **name)) {
-        return Err(LinkError::NoSuchInterface(missing.clone()).into());
-    }
-    if r.lan.is_some() {
-        return Ok(RepeaterPart { shared: Vec::new(), queue: None });
+    if let Some(lan) = &r.lan {
+        if links::list()?.iter().all(|l| l.name != *lan) {
+            tracing::warn!(interface = lan, "the clients' interface is not there yet");
+        }
+        // Clients on a cable share no channel.
+        return Ok(RepeaterPart { shared: Vec::new(), protected: Vec::new(), queue: None });
     }
     let shared = r.link.iter().filter(|l| l.shared == Some(true)).map(|l| l.interface.clone()).collect();
     let links: Vec<&str> = r.link.iter().map(|l| l.interface.as_str()).collect();
@@ -112,7 +111,8 @@ pub(super) fn part(file: &File, dir: &StateDir) -> anyhow::Result<RepeaterPart> 
     }
     let every = file.engine.to_config().limiter.every();
     let queue = r.clients.as_deref().map(|interface| ClientsQueue::new(interface, every));
-    Ok(RepeaterPart { shared, queue })
+    let protected = r.link.iter().filter(|l| l.protects()).cloned().collect();
+    Ok(RepeaterPart { shared, protected, queue })
 }
 
 /// A token that leads to this machine was meant for another one.

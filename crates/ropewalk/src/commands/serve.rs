@@ -17,7 +17,7 @@ use crate::gateway::grants::{Keeper, Machine};
 use crate::gateway::neighbours::Neighbours;
 use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
-use crate::gateway::radios::Radios;
+use crate::gateway::radios::{Radios, protect_frames};
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::{Gateway, SharedClients};
 use crate::hooks::GatewayHooks;
@@ -171,9 +171,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let journal = &Arc::clone(changes.shared());
     let file = &options.file;
     let is_ap = options.backhaul.is_some();
-    let radios = is_ap.then(|| super::ap::radios(file, dir)).transpose()?;
+    let radios = is_ap.then(|| super::ap::radios(file, dir, journal)).transpose()?;
     if is_ap {
-        with(journal, |journal| super::ap::protect_frames(&file.ap.link, journal))?;
+        with(journal, |journal| file.ap.link.iter().for_each(|link| protect_frames(link, journal)))?;
     }
     let (client_to_client, backhaul) = (file.serve.client_to_client, options.backhaul.clone());
     let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
@@ -334,7 +334,10 @@ fn forwards() -> [bool; 2] {
 /// Ports of the gateway's own, which lead to no client.
 fn own_ports(listening: &Listening, file: &File) -> BTreeSet<(Protocol, u16)> {
     let tcp = file.serve.tls_listen.iter().chain(&file.metrics.listen);
-    listening.ports().into_iter().chain(tcp.map(|address| (Protocol::Tcp, address.port()))).collect()
+    // Also while its radios are waited for.
+    let ap = (!file.ap.link.is_empty()).then_some((Protocol::Udp, file.ap.port));
+    let udp = listening.ports().into_iter().chain(ap);
+    udp.chain(tcp.map(|address| (Protocol::Tcp, address.port()))).collect()
 }
 
 /// TLS's sockets, while a low port can be had, and what it shows.

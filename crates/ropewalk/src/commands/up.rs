@@ -164,10 +164,6 @@ fn connect(
     options: Options,
     part: Option<RepeaterPart>,
 ) -> anyhow::Result<()> {
-    // Clients on a cable share no channel.
-    if part.as_ref().is_some_and(|p| p.queue.is_some()) {
-        super::ap::protect_frames(&file.repeater.link, &mut journal);
-    }
     if let Some(BackhaulEnd { layer: Layer::Three, networks, .. }) = &options.backhaul {
         forwarding(&mut journal, true, networks.iter().any(|n| n.addr().is_ipv6()))?;
     }

@@ -98,12 +98,7 @@ impl Running {
         }
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
         poller.add(&signals, SIGNALS, Interest::Read)?;
-        let sleep =
-            SleepWatch::new().and_then(|sleep| poller.add(&sleep, SLEEP, Interest::Read).map(|()| sleep));
-        if let Err(error) = &sleep {
-            tracing::debug!(%error, "timers are late after the machine has slept");
-        }
-        let sleep = sleep.ok();
+        let sleep = SleepWatch::told_to(&poller, SLEEP);
         let watchdog = Watchdog::new(clock::now());
         let history = History::default();
         Ok(Running { core, poller, mailbox, signals, sleep, watchdog, handshakes: None, busy_poll, history })

@@ -283,6 +283,7 @@ impl Role for Gateway {
                 self.tell_clients(&mut status);
                 status.outages = running.history.outages();
                 status.notes.extend(self.keeper.notes());
+                status.notes.extend(self.radios.iter().flat_map(Radios::notes));
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }

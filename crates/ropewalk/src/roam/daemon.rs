@@ -22,7 +22,7 @@ use crate::state::StateDir;
 use anyhow::Context;
 use aws_lc_rs::hmac;
 use ropewalk_net::links::Follower;
-use ropewalk_net::poll::{Signal, Signals};
+use ropewalk_net::poll::{Signal, Signals, Slept};
 use ropewalk_net::setup::{Journal, keep_rules};
 use ropewalk_net::wifi::{
     Bss, KnownNetwork, Losses, StationInterface, Supplicant, SwitchedOn, keep_others_off, mac_text,
@@ -53,6 +53,8 @@ const GONE: u32 = 3;
 const RTTS: Duration = Duration::from_secs(1);
 /// It is looked so often whether rules of routing are still there.
 const RULES: Duration = Duration::from_secs(1);
+/// A machine that slept for so long may be elsewhere.
+const SLEPT: Duration = Duration::from_secs(10);
 /// What our interfaces' names begin with.
 pub(super) const PREFIX: &str = "roam";
 
@@ -122,9 +124,12 @@ pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
         roam,
     };
     service::ready();
-    let began = Instant::now();
+    let (began, mut slept) = (Instant::now(), Slept::from_now());
     let outcome = loop {
         let now = began.elapsed();
+        if slept.take() >= SLEPT {
+            daemon.wake(now);
+        }
         match signals.pending().last() {
             Some(Signal::Stop) => break Ok(()),
             Some(Signal::Reload) => daemon.reload(),
@@ -221,6 +226,21 @@ impl Daemon {
         Ok(())
     }
 
+    /// The machine has slept: what was heard before counts no more, and all is listened to at once.
+    /// Leases run on in sleep, and stations find by themselves that they are out.
+    fn wake(&mut self, now: Duration) {
+        tracing::info!("this machine has slept");
+        self.candidates.clear();
+        (self.resting, self.due) = (Resting::default(), Due::default());
+        for station in std::mem::take(&mut self.stations) {
+            // Nobody listens while it tries to join.
+            match station.is_joining() {
+                true => self.leave(station, "this machine has slept", false, now),
+                false => self.stations.push(station),
+            }
+        }
+    }
+
     /// Each station does what is due; those that cannot stay are left.
     fn step(&mut self, now: Duration) {
         let mut stays = Vec::new();
@@ -266,7 +286,11 @@ impl Daemon {
     /// Starts a scan when one is due, and takes what it heard.
     fn listen(&mut self, now: Duration) -> anyhow::Result<()> {
         match self.listener.poll() {
-            Some(Ok(heard)) => self.plan(&heard, now)?,
+            Some(Ok(heard)) => {
+                if let Err(error) = self.plan(&heard, now) {
+                    tracing::warn!("what was heard is not used: {error:#}");
+                }
+            }
             Some(Err(error)) => tracing::warn!("{error}"),
             None => {}
         }
@@ -281,6 +305,9 @@ impl Daemon {
             (None, false) => return Ok(()),
             (None, true) => {
                 let i = &self.chosen.interface;
+                // Another has its number when it is back: the next start finds that.
+                let is_there = self.follower.links().iter().any(|link| link.index == i.index);
+                anyhow::ensure!(is_there, "{} is gone, and nothing else listens", i.name);
                 if !is_on(&i.name) {
                     let on = SwitchedOn { name: i.name.clone(), index: i.index };
                     if !self.listener.switch_on(&mut self.journal, on) {

@@ -33,22 +33,27 @@ pub(super) struct Others {
 impl Chosen {
     /// By the file and the command line, or the only one there is.
     pub(super) fn find(roam: &config::Roam) -> anyhow::Result<Chosen> {
-        let (radios, interfaces) = (Radio::all()?, wifi::interfaces()?);
+        Chosen::of(roam, &Radio::all()?, &wifi::interfaces()?)
+    }
+
+    /// One that is not there may come yet: the service's manager has to try again.
+    fn of(roam: &config::Roam, radios: &[Radio], interfaces: &[Interface]) -> anyhow::Result<Chosen> {
         let usage = |words: String| failure(Code::Usage, words);
+        let missing = |words: String| failure(Code::Failure, words);
         let named = |name: &String| {
             let found = interfaces.iter().find(|i| i.name == *name && i.is_station).cloned();
             found.ok_or_else(|| {
-                usage(format!("there is no station interface named `{name}`: `iw dev` lists them"))
+                missing(format!("there is no station interface named `{name}`: `iw dev` lists them"))
             })
         };
         let interface = roam.interface.as_ref().map(named).transpose()?;
-        let radio = match (&roam.radio, &interface, &radios[..]) {
+        let radio = match (&roam.radio, &interface, radios) {
             (Some(name), ..) => radios.iter().find(|r| r.name == *name).ok_or_else(|| {
-                usage(format!("there is no radio named `{name}`: `iw list` names them, such as phy0"))
+                missing(format!("there is no radio named `{name}`: `iw list` names them, such as phy0"))
             })?,
             (None, Some(i), all) => all.iter().find(|r| r.number == i.radio).context("the radio is gone")?,
             (None, None, [one]) => one,
-            (None, None, []) => return Err(usage("this machine has no Wi-Fi radio".into())),
+            (None, None, []) => return Err(missing("this machine has no Wi-Fi radio".into())),
             (None, None, all) => {
                 let names: Vec<&str> = all.iter().map(|r| r.name.as_str()).collect();
                 let words = format!("which radio? Say --radio with one of {}", names.join(", "));
@@ -58,7 +63,7 @@ impl Chosen {
         let first = || interfaces.iter().find(|i| i.radio == radio.number && i.is_station).cloned();
         let name = &radio.name;
         let interface = interface.or_else(first).ok_or_else(|| {
-            usage(format!(
+            missing(format!(
                 "{name} has no station interface to listen with: iw phy {name} interface add wlan0 type managed"
             ))
         })?;
@@ -119,4 +124,42 @@ pub(super) fn networks(roam: &config::Roam, interface: &str) -> anyhow::Result<(
         return Err(failure(Code::Usage, words));
     }
     Ok((known, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::kind_of;
+    use ropewalk_net::wifi::Capacity;
+
+    fn radio(number: u32) -> Radio {
+        Radio { number, name: format!("phy{number}"), capacity: Capacity { stations: 3, channels: 1 } }
+    }
+
+    fn station(radio: u32) -> Interface {
+        Interface {
+            index: 3,
+            name: "wlan0".into(),
+            radio,
+            mac: [2, 0, 0, 0, 0, 1],
+            is_station: true,
+            is_monitor: false,
+            frequency_mhz: 0,
+        }
+    }
+
+    #[test]
+    fn a_radio_that_may_come_yet_does_not_end_the_service_for_good() {
+        let named = config::Roam { interface: Some("wlan0".into()), ..config::Roam::default() };
+        let other = config::Roam { radio: Some("phy1".into()), ..config::Roam::default() };
+        let any = config::Roam::default();
+        let chosen = Chosen::of(&named, &[radio(0)], &[station(0)]).unwrap();
+        assert_eq!((chosen.radio.name.as_str(), chosen.interface.name.as_str()), ("phy0", "wlan0"));
+        for (roam, radios) in [(&any, &[radio(0)][..]), (&any, &[]), (&named, &[]), (&other, &[radio(0)])] {
+            let error = Chosen::of(roam, radios, &[]).unwrap_err();
+            assert_eq!(kind_of(&error), Code::Failure, "{error}");
+        }
+        let which = Chosen::of(&any, &[radio(0), radio(1)], &[station(0)]).unwrap_err();
+        assert_eq!(kind_of(&which), Code::Usage, "{which}");
+    }
 }

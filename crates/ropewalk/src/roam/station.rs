@@ -148,6 +148,11 @@ impl Station {
         self.heard.map(|h| StationCounts { packets: h.rx_packets, beacons: h.beacons })
     }
 
+    /// It is not with its access point yet.
+    pub(super) fn is_joining(&self) -> bool {
+        matches!(self.phase, Phase::Joining)
+    }
+
     pub(super) fn is_active(&self) -> bool {
         matches!(self.phase, Phase::Active)
     }
@@ -172,7 +177,7 @@ impl Station {
 
     /// Does what is due. An error is why it has to be left.
     pub(super) fn step(&mut self, world: &mut World<'_>, now: Duration) -> Result<(), String> {
-        if !matches!(self.phase, Phase::Joining) {
+        if !self.is_joining() {
             self.listen(now)?;
             self.address(world)?;
             self.withdraw(world)?;
@@ -270,12 +275,13 @@ impl Station {
             anyhow::bail!("it gives {address}, which would take traffic out of the tunnel {tunnel} (DHCP)");
         }
         let new = StationAddress { address, router: lease.router, metric: METRIC + self.network.number };
-        if let Some(old) = self.ipv4.take().filter(|old| *old != new) {
-            self.network.remove(world.journal, &old)?;
+        if let Some(old) = self.ipv4.as_ref().filter(|old| **old != new) {
+            self.network.remove(world.journal, old)?;
         }
-        self.network.add(world.journal, &new)?;
+        // Also if it fails: what there is of it goes when the station is left.
+        let given = self.ipv4.insert(new);
+        self.network.add(world.journal, given)?;
         tracing::info!(interface = self.name(), %address, "has an address");
-        self.ipv4 = Some(new);
         if world.roam.dns && !lease.dns.is_empty() && self.resolver.is_none() {
             let name = self.name().to_owned();
             match dns::set(world.journal, &name, &lease.dns, &[]) {

@@ -94,6 +94,22 @@ pub(crate) fn scrape(address: &str) -> std::io::Result<String> {
     stream.read_to_string(&mut text).map(|_| text)
 }
 
+/// Whether a daemon's poller has a timer that the kernel cancels when the machine wakes
+/// (`TFD_TIMER_CANCEL_ON_SET`; proc(5), `/proc/PID/fdinfo`).
+pub(crate) fn hears_of_sleep(daemon: &Process) -> bool {
+    let all = std::fs::read_dir(format!("/proc/{}/fdinfo", daemon.id())).unwrap();
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.ok()?.path();
+        Some((path.file_name()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?))
+    };
+    let all: Vec<(String, String)> = all.filter_map(read).collect();
+    let is_watched = |fd: &str| {
+        let watches = |line: &str| line.starts_with("tfd:") && line.split_whitespace().nth(1) == Some(fd);
+        all.iter().any(|(_, info)| info.lines().any(watches))
+    };
+    all.iter().any(|(fd, info)| info.contains("settime flags: 03\n") && is_watched(fd))
+}
+
 pub(crate) fn lab() -> Paths {
     let link = || LinkSpec::new(20.0, Duration::from_millis(10));
     Paths::symmetric([link(), link()]).unwrap()

@@ -245,3 +245,25 @@ fn a_groups_exit_translates_addresses_that_are_not_its_own() {
     assert!(code == 2 && said.contains("no client leaves this machine"), "{code} {said}");
     gateway.stop();
 }
+
+/// What a try that failed has not taken back is taken back by the next one.
+#[test]
+fn an_exit_whose_end_fails_at_first_leaves_nothing_behind() {
+    if !root() {
+        return;
+    }
+    let exits = exits("exits-late", &["alice"]);
+    let net = &exits.net;
+    let mut gateway = net.serve_with(&["--masquerade"]);
+    net.done("invite alice --endpoint 10.1.1.2:4500");
+    net.done("exit set alice wan8");
+    let filter = || net.gateway.shell("cat /proc/sys/net/ipv4/conf/wan8/rp_filter").unwrap();
+    eventually("answers by it are let in", || filter().trim() == "2");
+    let broken = net.states.of("broken");
+    std::fs::write(&broken, "").unwrap();
+    let (code, said) = net.command("revoke alice");
+    assert!(code == 1 && said.contains("not taken back yet"), "{code} {said}");
+    std::fs::remove_file(broken).unwrap();
+    eventually("they are filtered as before", || filter().trim() == "1");
+    gateway.stop();
+}

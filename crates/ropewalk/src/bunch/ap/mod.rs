@@ -36,7 +36,7 @@ use rand::Rng;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::ap::{Ap, Config, Custody, Input, Output};
 use ropewalk_bunch::{Mac, Time, icmp, inner};
-use ropewalk_net::poll::{Events, Interest, Poller, Signals, Waker};
+use ropewalk_net::poll::{Events, Interest, Poller, Signals, SleepWatch, Slept, Waker};
 use ropewalk_net::service;
 use ropewalk_net::setup::{Capture, capture, release};
 use ropewalk_net::tun::Tun;
@@ -56,6 +56,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
 /// Without a tunnel for so long, connections are given up, and new ones go as if nobody were here.
 const GRACE: Duration = Duration::from_secs(5);
+/// The gateway has hung up on whoever slept for so long.
+const SLEPT: Duration = Duration::from_millis(1500);
 /// While the tunnel is as good as full, its room is looked at so often.
 const LOOK: Duration = Duration::from_millis(2);
 const FULL: u64 = 16 << 10;
@@ -67,6 +69,7 @@ const SHARE: u64 = 3;
 const DIALLED: u64 = 4;
 const TUNNEL: u64 = 5;
 const AIR: u64 = 6;
+const SLEEP: u64 = 7;
 
 /// What it is started with.
 pub(super) struct Parts<'a> {
@@ -179,6 +182,7 @@ impl Daemon<'_> {
     }
 
     fn serve(&mut self) -> anyhow::Result<()> {
+        let (sleep, mut slept) = (SleepWatch::told_to(&self.poller, SLEEP), Slept::from_now());
         let mut events = Events::new(8);
         loop {
             let wait = self.next_timeout().map(|at| at.since(self.now()));
@@ -195,8 +199,12 @@ impl Daemon<'_> {
                     SHARE => self.on_share()?,
                     AIR => self.on_air()?,
                     DIALLED => self.on_dialled()?,
+                    SLEEP => sleep.iter().for_each(SleepWatch::clear),
                     _ => self.on_tunnel()?,
                 }
+            }
+            if slept.take() >= SLEPT {
+                self.wake()?;
             }
             self.on_time()?;
             if let Some(error) = self.end.take() {
@@ -220,7 +228,7 @@ impl Daemon<'_> {
         let now = self.now();
         self.watchdog.on_timer(now);
         if self.dial_at.is_some_and(|at| at <= now) {
-            self.dial()?;
+            self.dial();
         }
         if self.lost_at.is_some_and(|at| at + GRACE <= now) {
             self.lost_at = None;
@@ -368,7 +376,7 @@ impl Daemon<'_> {
     }
 
     /// Connects on a thread of its own: names are resolved and handshakes waited for.
-    fn dial(&mut self) -> anyhow::Result<()> {
+    fn dial(&mut self) {
         self.dial_at = None;
         let (send, receive) = channel();
         let (token, key) = (self.parts.token.clone(), self.parts.key.clone());
@@ -377,9 +385,13 @@ impl Daemon<'_> {
             let _ = send.send(hello::dial(&token, &key, uplink.as_deref()));
             waker.wake();
         };
-        std::thread::Builder::new().name("dial".into()).spawn(work).context("a thread cannot be started")?;
-        self.dialling = Some(receive);
-        Ok(())
+        match std::thread::Builder::new().name("dial".into()).spawn(work) {
+            Ok(_) => self.dialling = Some(receive),
+            Err(error) => {
+                tracing::warn!("no tunnel: a thread cannot be started: {error}; trying again");
+                self.dial_at = Some(self.now() + AGAIN_AT_MOST);
+            }
+        }
     }
 
     fn on_dialled(&mut self) -> anyhow::Result<()> {
@@ -514,6 +526,15 @@ impl Daemon<'_> {
         let now = self.now();
         (self.dial_at, self.lost_at) = (Some(now + self.pause), Some(now));
         self.put(Input::TunnelDown)
+    }
+
+    /// The machine has slept: the gateway is dialled at once, and not when the tunnel is found dead.
+    fn wake(&mut self) -> anyhow::Result<()> {
+        self.lose("this machine has slept")?;
+        if self.dialling.is_none() {
+            (self.dial_at, self.pause) = (Some(self.now()), AGAIN);
+        }
+        Ok(())
     }
 
     /// Ends the home's connections, and lets new ones go as if nobody were here.

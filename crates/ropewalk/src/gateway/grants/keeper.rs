@@ -104,6 +104,8 @@ struct State {
     stands: Option<setup::Grants>,
     /// Which exits are, if that is known.
     exits: Option<setup::Exits>,
+    /// Those before, where others could not be put in force yet: what is left of them goes then.
+    exits_before: Option<setup::Exits>,
     /// The file is older: the disk was full.
     is_unwritten: bool,
     /// When the firewall or the kernel refused: it is tried again.
@@ -413,7 +415,7 @@ impl Shared {
         let (behind, global) = (self.clients.networks(), self.gateway.global);
         let wanted = |clients: &[KnownClient]| {
             let inside = Inside { device, clients, networks, behind, global };
-            state.grants.exits_by_addresses(&inside, state.exits.as_ref())
+            state.grants.exits_by_addresses(&inside, state.exits.as_ref().or(state.exits_before.as_ref()))
         };
         let wanted = match self.gateway.in_fleet {
             // Who has no exit counts only where somebody's address is not known yet.
@@ -424,13 +426,13 @@ impl Shared {
         if state.exits.as_ref() == Some(&wanted) && !anew {
             return Ok(());
         }
-        let before = state.exits.take();
+        state.exits_before = state.exits.take().or(state.exits_before.take());
         match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => leave_by(journal, before.as_ref(), &wanted)?,
+            Some(journal) => leave_by(journal, state.exits_before.as_ref(), &wanted)?,
             // The gateway is stopping.
             None => return Ok(()),
         }
-        state.exits = Some(wanted);
+        (state.exits, state.exits_before) = (Some(wanted), None);
         self.look_for_ways(state)
     }
 

@@ -104,9 +104,8 @@ fn radios_that_come_after_the_daemons_carry_as_soon_as_they_are_there() {
     }
     let file = site.file("ap", AP, BEHIND);
     let mut ap = site.start_ap(&file);
-    let waits = |name: &str| {
-        site.json("ap")["notes"].to_string().contains(&format!("nothing listens at {name} yet"))
-    };
+    let waits =
+        |name: &str| site.json("ap")["notes"].to_string().contains(&format!("nothing listens at {name} yet"));
     assert!(RADIOS.into_iter().all(waits), "{}", site.status("ap"));
     let endpoints = ["--endpoint", "10.1.1.1:4500", "--endpoint", "10.1.2.1:4500"];
     let args = ["ap", "invite", "attic", "--config", &file].into_iter().chain(endpoints);

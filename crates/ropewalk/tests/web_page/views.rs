@@ -279,9 +279,7 @@ fn client_of_two_gateways() -> Value {
         "paths": [path(0, "udp", 206), path(1, "tls", 640)], "queue_bytes": 0, "queue_packets": 0, "queue_wait_ms": 0.0, "queue_in": 0,
         "codel_drops": 0, "codel_marks": 0, "overflow_drops": 0, "delivered": 0, "held_bytes": 0, "gaps": 0, "late": 0, "abandoned": 0,
         "duplicates": 0, "resent": 0, "given_up": 0});
-    let uplink = |id: u32| {
-        json!({"name": format!("roam{id}"), "class": "active", "reset_day": 1, "weight": 1, "paths": [id]})
-    };
+    let uplink = |id: u32| json!({"name": format!("roam{id}"), "class": "active", "reset_day": 1, "weight": 1, "paths": [id]});
     let drops = json!({"malformed": 0, "unknown": 0, "forged": 0, "replayed": 0, "handshakes": 0, "inner": 0, "unroutable": 0});
     let io = json!({"device_in": 0, "device_out": 0, "device_refused": 0, "batches": 0, "send_full": 0, "send_too_big": 0,
         "send_unreachable": 0, "overruns": 0, "wakeups": 0});

@@ -112,6 +112,7 @@ impl RoamHooks {
 mod tests {
     use super::super::programs::tests::noted;
     use super::*;
+    use std::slice::from_ref;
 
     fn joined(interface: &str, last: u8, standing: Standing) -> Joined {
         Joined {
@@ -186,7 +187,7 @@ mod tests {
     fn another_address_of_the_same_access_point_is_told() {
         let one = joined("roam0", 1, Standing::Active);
         let moved = Joined { address: Some("10.9.0.7/24".into()), ..one.clone() };
-        let heard = told(&[&[one], &[moved.clone()], &[moved]], true);
+        let heard = told(&[&[one], from_ref(&moved), from_ref(&moved)], true);
         let whom = "phy0 roam0 02:00:00:00:00:01 home";
         let expected = [
             format!("access-point-joined {whom} 10.1.0.1/24"),

@@ -43,7 +43,9 @@ impl Found {
         if self.here.contains(&remote) {
             return None;
         }
-        if !is_new || self.here.is_empty() {
+        // The same host by another port, such as that of TLS.
+        let is_here = self.here.iter().any(|here| here.ip() == remote.ip());
+        if !is_new || is_here || self.here.is_empty() {
             if self.here.len() >= MOST {
                 self.here.remove(0);
             }
@@ -137,6 +139,11 @@ mod tests {
         assert_eq!(found.answered(at(3), Time::ZERO), None);
         found.connected();
         assert_eq!(why(found.answered(at(4), Time::ZERO)).as_deref(), Some("was slower"));
+        // By TLS it has another port.
+        let by_tls = SocketAddr::new(at(4).ip(), 443);
+        found.connected();
+        assert_eq!(found.answered(by_tls, Time::ZERO), None);
+        assert_eq!(found.report(known(), Time::ZERO).here, [at(4), by_tls]);
         for n in 4..100 {
             found.answered(at(n), Time::ZERO);
         }

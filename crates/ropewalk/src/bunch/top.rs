@@ -80,11 +80,6 @@ fn titles<const N: usize>(titles: [&str; N]) -> Row<'_> {
 
 impl App {
     fn gateway(&self, frame: &mut Frame<'_>, area: Rect, g: &GatewayStatus) {
-        // Uploads have what contributors leave, and at least their titles and two rows.
-        let most = area.height.saturating_sub(9).max(2);
-        let contributors = (g.contributors.len() as u16 + 2).clamp(2, most);
-        let rows = [Constraint::Length(4), Constraint::Length(contributors), Constraint::Min(0)];
-        let [head, middle, below] = Layout::vertical(rows).areas(area);
         let wide = usize::from(area.width).saturating_sub(16).min(60);
         let mut lines = vec![
             text::Line::from(vec![
@@ -105,6 +100,12 @@ impl App {
             format!("refused {} packets", g.refused_packets + g.unhelped_packets),
         ];
         lines.extend(wrapped(counts.iter().map(String::as_str), "   ", area.width));
+        let above = lines.len() as u16 + 1;
+        // Uploads have what contributors leave, and at least their titles and two rows.
+        let most = area.height.saturating_sub(above + 5).max(2);
+        let contributors = (g.contributors.len() as u16 + 2).clamp(2, most);
+        let rows = [Constraint::Length(above), Constraint::Length(contributors), Constraint::Min(0)];
+        let [head, middle, below] = Layout::vertical(rows).areas(area);
         frame.render_widget(Paragraph::new(lines), head);
         self.contributors(frame, middle, g);
         self.uploads(frame, below, g);
@@ -271,6 +272,13 @@ mod tests {
         for words in ["2.0 Mb/s ", "100 %", "refused 0 packets", "203.0.113.9:40", "q quits"] {
             assert!(narrow.contains(words), "{words}\n{narrow}");
         }
+        let mut many = gateway(20, 40);
+        if let BunchStatus::Gateway(g) = &mut many {
+            g.bypassed = ["mptcp", "fast-open", "no-room"].map(|why| (why.to_owned(), 123_456)).into();
+        }
+        app.take(many);
+        let narrow = screen(&app, 60, 24);
+        assert!(narrow.contains("refused 0 packets") && narrow.contains("203.0.113.9:40"), "{narrow}");
     }
 
     #[test]

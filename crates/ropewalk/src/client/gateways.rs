@@ -38,11 +38,14 @@ impl Found {
     /// A path to this address works; returns what happened if another gateway is there than before.
     pub(super) fn answered(&mut self, remote: SocketAddr, now: Time) -> Option<What> {
         let is_new = std::mem::take(&mut self.is_new);
-        let why = if is_new { self.why.take() } else { None };
+        // A gateway that was silent, and goes on with the session, was not left.
+        let why = self.why.take();
         if self.here.contains(&remote) {
             return None;
         }
-        if !is_new || self.here.is_empty() {
+        // The same host by another port, such as that of TLS.
+        let is_here = self.here.iter().any(|here| here.ip() == remote.ip());
+        if !is_new || is_here || self.here.is_empty() {
             if self.here.len() >= MOST {
                 self.here.remove(0);
             }
@@ -131,6 +134,16 @@ mod tests {
         // Nothing was amiss, and a way through another gateway was faster.
         found.connected();
         assert_eq!(why(found.answered(at(3), Time::ZERO)).as_deref(), Some("was slower"));
+        // It was silent, and went on with the session: later that is no reason.
+        found.search(false);
+        assert_eq!(found.answered(at(3), Time::ZERO), None);
+        found.connected();
+        assert_eq!(why(found.answered(at(4), Time::ZERO)).as_deref(), Some("was slower"));
+        // By TLS it has another port.
+        let by_tls = SocketAddr::new(at(4).ip(), 443);
+        found.connected();
+        assert_eq!(found.answered(by_tls, Time::ZERO), None);
+        assert_eq!(found.report(known(), Time::ZERO).here, [at(4), by_tls]);
         for n in 4..100 {
             found.answered(at(n), Time::ZERO);
         }

@@ -40,7 +40,7 @@ use ropewalk_time::{Duration, Time};
 use routers::Routers;
 use std::collections::BTreeSet;
 
-/// Routes often change many at a time; they are looked at once.
+/// Routes often change many at a time, and so may what routers advertise; they are looked at once.
 const ROUTES_SETTLE: Duration = Duration::from_millis(100);
 /// When it is tried again to put routes back.
 const ROUTES_AGAIN: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ pub(crate) struct Client {
     reload: Reload,
     repeater: Option<RepeaterPart>,
     hooks: Option<ClientHooks>,
-    /// Routes have changed and are to be looked at then.
+    /// Routes, or what routers advertise, have changed and are to be looked at then.
     routes_due: Time,
     rules_lost: Lost,
     started: Time,
@@ -198,13 +198,14 @@ impl Client {
         self.tell_hooks();
     }
 
-    /// Routers have said how their networks translate to IPv4.
+    /// Routers have said how their networks translate to IPv4. They may say so as often as they like: it is
+    /// looked at as seldom as routes are.
     fn follow_routers(&mut self, now: Time) {
         for uplink in &mut self.uplinks {
             let link = self.follower.links().iter().find(|l| l.name == uplink.name.interface);
             uplink.set_advertised(self.routers.of(link));
-            uplink.retarget(now);
         }
+        self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
     }
 
     fn follow_links(&mut self) {

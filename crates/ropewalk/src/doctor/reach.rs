@@ -149,7 +149,9 @@ fn ask_all(token: &Token, ways: &[Way], tls: &[Endpoint]) -> Vec<Finding> {
             .collect();
         let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));
         let judged = ways.iter().zip(by_tls).map(|(way, by_tls)| match (way.remotes.is_empty(), &by_tls) {
-            (true, Found::NoWay) => nameless(format!("path {}", way.link.name), "the gateway"),
+            (true, Found::NoWay | Found::Nobody(_)) => {
+                nameless(format!("path {}", way.link.name), "the gateway")
+            }
             _ => judge(way.link, of(way.link.index), &by_tls),
         });
         judged.collect()

@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn what_counts_is_what_was_sent_meanwhile() {
         let sent = (0..10).map(|n| ms(1000 + n)).collect();
-        // The third is lost, the fifth came twice, and the last came first; a stranger's is no packet of the call.
+        // The third is lost, the fifth came twice, and the last came first; one that nobody sent is no packet of the call.
         let arrived = [9, 0, 1, 3, 4, 5, 6, 7, 8, 4, 99];
         let arrived = (10..).zip(arrived).map(|(delay, number)| (number, ms(delay))).collect();
         let packets = packets(sent, arrived);

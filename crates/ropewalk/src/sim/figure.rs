@@ -2,6 +2,7 @@
 
 use super::output;
 use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use ropewalk_scenario::Scenario;
@@ -12,7 +13,14 @@ use ropewalk_scenario::report::{Aggregate, Metric, Report};
 use ropewalk_scenario::sweep::Plan;
 use std::path::Path;
 
+/// Of the plot; the names of its lines stand to its right.
 const SIZE: (u32, u32) = (800, 480);
+/// From one name to the next, and above the first.
+const NAME: i32 = 18;
+const ABOVE: i32 = 50;
+/// Where a name begins, behind its mark; a letter's width at most.
+const BEHIND: i32 = 26;
+const LETTER: u32 = 7;
 const INK: RGBColor = RGBColor(60, 60, 60);
 /// Colours that the colour-blind tell apart (Okabe and Ito).
 static COLOURS: [RGBColor; 7] = [
@@ -218,7 +226,7 @@ pub(crate) fn write_chart(directory: &Path, name: &str, chart: &Chart<'_>) -> Re
 type Graph<'a, 's> = ChartContext<'a, SVGBackend<'s>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A line with its marks, its name in the legend, and bars where seeds differ.
+/// A line with its marks, and bars where seeds differ.
 fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
     let colour = COLOURS[line.colour % COLOURS.len()];
     let places = line.dots.iter().map(|d| (d.x, d.mean));
@@ -227,23 +235,19 @@ fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
     let marked = line.dots.iter().filter(|_| line.dots.len() <= 40).map(|d| (d.x, d.mean));
     match line.stroke {
         Stroke::Solid => {
-            let drawn = graph.draw_series(LineSeries::new(places, thick))?.label(&line.name);
-            drawn.legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], thick));
+            graph.draw_series(LineSeries::new(places, thick))?;
             graph.draw_series(marked.map(|at| Circle::new(at, 3, colour.filled())))?;
         }
         Stroke::Long => {
-            let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?.label(&line.name);
-            drawn.legend(move |(x, y)| TriangleMarker::new((x + 9, y), 5, colour.filled()));
+            graph.draw_series(DashedLineSeries::new(places, 10, 5, thick))?;
             graph.draw_series(marked.map(|at| TriangleMarker::new(at, 5, colour.filled())))?;
         }
         Stroke::Crossed => {
-            let drawn = graph.draw_series(DashedLineSeries::new(places, 10, 5, thin))?.label(&line.name);
-            drawn.legend(move |(x, y)| Cross::new((x + 9, y), 4, thick));
+            graph.draw_series(DashedLineSeries::new(places, 10, 5, thin))?;
             graph.draw_series(marked.map(|at| Cross::new(at, 4, thick)))?;
         }
         Stroke::Short => {
-            let drawn = graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?.label(&line.name);
-            drawn.legend(move |(x, y)| Circle::new((x + 9, y), 3, thin));
+            graph.draw_series(DashedLineSeries::new(places, 5, 4, thin))?;
             graph.draw_series(marked.map(|at| Circle::new(at, 3, thin)))?;
         }
     }
@@ -254,19 +258,43 @@ fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
     Ok(())
 }
 
+/// The names of all lines, each behind its mark.
+fn draw_names(area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Drawn {
+    let font = ("sans-serif", 14).into_font().color(&INK);
+    for (line, y) in lines.iter().zip((ABOVE..).step_by(NAME as usize)) {
+        let colour = COLOURS[line.colour % COLOURS.len()];
+        let thick = colour.stroke_width(2);
+        match line.stroke {
+            Stroke::Solid => area.draw(&PathElement::new([(0, y), (18, y)], thick))?,
+            Stroke::Long => area.draw(&TriangleMarker::new((9, y), 5, colour.filled()))?,
+            Stroke::Crossed => area.draw(&Cross::new((9, y), 4, thick))?,
+            Stroke::Short => area.draw(&Circle::new((9, y), 3, colour.stroke_width(1)))?,
+        }
+        area.draw(&Text::new(line.name.as_str(), (BEHIND, y - 6), font.clone()))?;
+    }
+    Ok(())
+}
+
+/// The whole picture: as wide as the longest name asks, and as high as their number.
+fn size(lines: &[Line]) -> (u32, u32) {
+    let letters = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0) as u32;
+    let names = (ABOVE + NAME * lines.len() as i32).unsigned_abs();
+    (SIZE.0 + BEHIND.unsigned_abs() + LETTER * letters, SIZE.1.max(names))
+}
+
 fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
-    let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    let canvas = SVGBackend::with_string(svg, size(&chart.lines)).into_drawing_area();
     canvas.fill(&WHITE)?;
+    let (plot, names) = canvas.split_horizontally(SIZE.0);
     let dots = || chart.lines.iter().flat_map(|line| &line.dots);
     let (left, right) = dots().fold((f64::MAX, f64::MIN), |(a, b), d| (a.min(d.x), b.max(d.x)));
     let top = dots().map(|d| d.most).fold(0.0, f64::max);
     let bottom = dots().map(|d| d.least).fold(0.0, f64::min);
-    // Room above the lines for their names, so that the legend hides none.
     let span = if top > bottom { top - bottom } else { 1.0 };
-    let head = bottom + span * (1.1 + 0.09 * chart.lines.len() as f64);
+    let head = bottom + span * 1.05;
     let pad = if right > left { (right - left) * 0.03 } else { 0.5 };
     let (left, right) = if left > right { (0.0, 1.0) } else { (left - pad, right + pad) };
-    let mut graph = ChartBuilder::on(&canvas)
+    let mut graph = ChartBuilder::on(&plot)
         .caption(chart.title, ("sans-serif", 18).into_font().color(&INK))
         .margin(16)
         .x_label_area_size(44)
@@ -289,20 +317,14 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
         .x_labels(chart.names.as_ref().map_or(10, |n| 2 * n.len()))
         .x_label_formatter(&text)
         .label_style(small.clone())
-        .axis_desc_style(small.clone())
+        .axis_desc_style(small)
         .draw()?;
     for line in &chart.lines {
         draw_line(&mut graph, line)?;
     }
-    graph
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .label_font(small)
-        .margin(4)
-        .draw()?;
-    canvas.present()?;
     drop(graph);
+    draw_names(&names, &chart.lines)?;
+    canvas.present()?;
     Ok(())
 }
 
@@ -322,6 +344,18 @@ mod tests {
         assert_eq!(placed(&["500us", "20ms"]), None);
         assert_eq!(placed(&["11a-54", "11n-MCS7", "11ac-80MHz-MCS9"]), None);
         assert_eq!(placed(&["off", "on"]), None);
+    }
+
+    #[test]
+    fn every_name_has_a_place_beside_the_plot() {
+        let line = |name: String| Line { name, dots: Vec::new(), colour: 0, stroke: Stroke::Solid };
+        let lines: Vec<Line> = (0..40).map(|n| line(format!("line number {n}"))).collect();
+        let (mut few, mut many) = (String::new(), String::new());
+        let chart = |lines| Chart { title: "title", x: "x", y: "y".into(), lines, names: None };
+        draw(&chart(vec![line("alone".into())]), &mut few).unwrap();
+        draw(&chart(lines), &mut many).unwrap();
+        assert!(few.contains("width=\"861\" height=\"480\"") && few.contains("alone"), "{few}");
+        assert!(many.contains("width=\"924\" height=\"770\"") && many.contains("line number 39"), "{many}");
     }
 
     #[test]

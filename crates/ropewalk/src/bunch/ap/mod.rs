@@ -187,6 +187,10 @@ impl Daemon<'_> {
         loop {
             let wait = self.next_timeout().map(|at| at.since(self.now()));
             self.poller.wait(&mut events, wait).context("waiting")?;
+            // First: the tunnel, and what was dialled, are from before the sleep.
+            if slept.take() >= SLEPT {
+                self.wake()?;
+            }
             for ready in events.iter().map(|r| r.token).collect::<Vec<_>>() {
                 match ready {
                     DEVICE => self.on_device()?,
@@ -202,9 +206,6 @@ impl Daemon<'_> {
                     SLEEP => sleep.iter().for_each(SleepWatch::clear),
                     _ => self.on_tunnel()?,
                 }
-            }
-            if slept.take() >= SLEPT {
-                self.wake()?;
             }
             self.on_time()?;
             if let Some(error) = self.end.take() {
@@ -531,9 +532,8 @@ impl Daemon<'_> {
     /// The machine has slept: the gateway is dialled at once, and not when the tunnel is found dead.
     fn wake(&mut self) -> anyhow::Result<()> {
         self.lose("this machine has slept")?;
-        if self.dialling.is_none() {
-            (self.dial_at, self.pause) = (Some(self.now()), AGAIN);
-        }
+        // A dial from before may be as dead. It sends no record, so it ends no later tunnel.
+        (self.dialling, self.dial_at, self.pause) = (None, Some(self.now()), AGAIN);
         Ok(())
     }
 

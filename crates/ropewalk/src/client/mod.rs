@@ -330,8 +330,11 @@ impl Client {
         self.tell_hooks();
     }
 
-    /// A path works: another gateway than before may be at its end.
+    /// A path works: another gateway than before may be at its end. A repeater has one access point.
     fn on_answered(&mut self, running: &mut Running, path: u8, now: Time) {
+        if self.repeater.is_some() {
+            return;
+        }
         let of = self.uplinks.iter().flat_map(Uplink::attempts).find(|a| a.path == path);
         let Some(remote) = of.map(|a| a.remote) else { return };
         if let Some(what) = self.found.answered(remote, now) {

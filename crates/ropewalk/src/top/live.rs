@@ -230,3 +230,12 @@ pub(crate) fn screen<V: View>(view: &V, width: u16, height: u16) -> String {
     let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
     (0..height).map(line).collect::<Vec<_>>().join("\n")
 }
+
+/// Holds that a screen has all of these words, for tests.
+#[cfg(test)]
+#[track_caller]
+pub(crate) fn assert_shows(screen: &str, words: &[&str]) {
+    for words in words {
+        assert!(screen.contains(*words), "{words}\n{screen}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The screen as text.
 
-use super::live::{on_key, screen, wrapped};
+use super::live::{assert_shows, on_key, screen, wrapped};
 use super::*;
 use crate::report::{Queue, Traffic};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -49,7 +49,7 @@ fn everything_is_seen_on_a_small_terminal() {
         app.take((snapshot_at(n * 500, n * n * 50_000), Flows::default()));
     }
     let screen = screen(&app, 80, 24);
-    for words in [
+    let words = [
         "ropewalk client rw0 · running 1 min 1 s",
         "10.77.0.2",
         "wan1 active",
@@ -61,9 +61,8 @@ fn everything_is_seen_on_a_small_terminal() {
         "7 sent again",
         "█",
         "q quits",
-    ] {
-        assert!(screen.contains(words), "{words}\n{screen}");
-    }
+    ];
+    assert_shows(&screen, &words);
     assert!(screen.lines().all(|l| l.chars().count() <= 80));
     assert!(!screen.contains("connection"), "there is none\n{screen}");
 }
@@ -86,12 +85,11 @@ fn the_air_of_paths_is_seen() {
     now.peers = vec![crate::report::air::tests::peer(&[("roam0", 206, 6, false), ("roam1", 640, 6, true)])];
     app.take((now, Flows::default()));
     let screen = screen(&app, 110, 24);
-    for line in [
+    let words = [
         "air roam0  206 us a packet, shares its channel with roam1",
         "air roam1  640 us a packet, shares its channel with roam0, rests: a better path fills the channel",
-    ] {
-        assert!(screen.contains(line), "{line}\n{screen}");
-    }
+    ];
+    assert_shows(&screen, &words);
 }
 
 #[test]
@@ -126,7 +124,7 @@ fn sixty_columns_are_enough() {
         app.take((now, Flows::default()));
     }
     let screen = screen(&app, 60, 24);
-    for words in [
+    let words = [
         "wan1        active",
         "wan2 by TLS down",
         " 20.5 ms   29.6 Mb/s ",
@@ -134,9 +132,8 @@ fn sixty_columns_are_enough() {
         "marked 0",
         "memory 0 B of 0 B",
         "q quits",
-    ] {
-        assert!(screen.contains(words), "{words}\n{screen}");
-    }
+    ];
+    assert_shows(&screen, &words);
 }
 
 #[test]
@@ -149,9 +146,7 @@ fn long_names_and_wide_letters_leave_room_for_what_matters() {
     let cut = "[2001:db8:1234:5678:9abc:def0:1 active";
     for (columns, name) in [(60, "[2001:db8:1 active"), (80, cut), (100, ":5678]:65535 active")] {
         let screen = screen(&app, columns, 24);
-        for words in [" · not connected", name, "1.00 %", "q quits"] {
-            assert!(screen.contains(words), "{words}\n{screen}");
-        }
+        assert_shows(&screen, &[" · not connected", name, "1.00 %", "q quits"]);
     }
     now.peers[0].paths[0].name = "有線一".into();
     app.take((now, Flows::default()));

@@ -38,11 +38,14 @@ pub(crate) fn load(hosts: &[SocketAddr], mptcp: bool) -> Result<Range<Duration>>
     Ok(began..ended)
 }
 
-fn open(host: SocketAddr, mptcp: bool) -> Result<TcpStream> {
+/// A connection to a host.
+pub(super) fn open(host: SocketAddr, mptcp: bool) -> Result<TcpStream> {
     let socket = socket::stream(host, mptcp)?;
     socket::set_congestion(&socket, CONGESTION)?;
     connect(&socket, &host).with_context(|| format!("cannot connect to {host}"))?;
     let stream = TcpStream::from(socket);
+    // As browsers do; else a request waits for the acknowledgement of the one before it on the same path.
+    stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     Ok(stream)
 }

@@ -14,6 +14,7 @@ mod client;
 mod pattern;
 mod server;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(crate) use client::load;
@@ -26,10 +27,18 @@ const CONGESTION: &str = "cubic";
 /// A connection on which nothing moves for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Says that it is over when it is dropped, also by a panic: until then a scope would wait for the threads beside it.
+pub(crate) struct Ends<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
@@ -39,12 +48,23 @@ mod tests {
         let hosts = server.addresses(Ipv4Addr::LOCALHOST.into()).unwrap();
         let over = AtomicBool::new(false);
         let (loaded, served) = std::thread::scope(|scope| {
+            let ends = Ends(&over);
             let serving = scope.spawn(|| server.serve(&over));
             let loaded = load(&hosts, false);
-            over.store(true, Ordering::Relaxed);
+            drop(ends);
             (loaded, serving.join().unwrap())
         });
         assert!(!loaded.unwrap().is_empty());
         served.unwrap();
+    }
+
+    #[test]
+    fn a_panic_ends_what_runs_beside_it() {
+        let over = AtomicBool::new(false);
+        let panicked = std::panic::catch_unwind(|| {
+            let _ends = Ends(&over);
+            panic!("while a page loads");
+        });
+        assert!(panicked.is_err() && over.load(Ordering::Relaxed));
     }
 }

@@ -86,6 +86,8 @@ fn accept(host: &TcpListener) -> Result<TcpStream> {
     let (stream, _) = host.accept()?;
     let under = sockopt::tcp_congestion(&stream)?;
     ensure!(under == CONGESTION, "a connection should have been under {CONGESTION} and was under {under}");
+    // As servers do for connections that stay open.
+    stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     Ok(stream)
@@ -102,5 +104,20 @@ fn answer(mut stream: TcpStream, content: &[u8]) {
         if stream.write_all(object).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::client;
+
+    #[test]
+    fn no_end_keeps_small_packets_back() {
+        let server = Server::listen(false).unwrap();
+        let hosts = server.addresses(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let client = client::open(hosts[0], false).unwrap();
+        let served = accept(&server.hosts[0]).unwrap();
+        assert!(client.nodelay().unwrap() && served.nodelay().unwrap());
     }
 }

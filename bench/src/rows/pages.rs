@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::compare::{figure_of, ratio};
 use crate::bench::{Bench, WARM_UP};
 use crate::call::{Call, Heard};
 use crate::clock;
-use crate::page::{self, Server};
+use crate::page::{self, Ends, Server};
 use crate::plan::Plan;
 use crate::report::{Case, Figure, Goal};
 use crate::sample::{Sample, Unit, Value, median, quantile};
@@ -79,12 +79,13 @@ fn method(plan: &Plan) -> String {
          images. Shaped as HTTP/1.1 without headers: first the document; when it is there, styles, scripts, fonts and \
          images in this order, by six connections to each of two hosts (ports of one address), each with one request \
          of 400 bytes after another; which connection has which object is the same in each run. No names to look up, \
-         no TLS, no thinking at either end. {} pages, {} s apart, each by new connections under CUBIC: from the first \
-         SYN to the last byte. Beside them a call over UDP from the gateway to the client: an IP packet of 1,200 bytes \
-         each 2.4 ms (4 Mb/s), not marked; sender and receiver read one clock. First it is alone for {} s, of which \
-         {} do not count. Beside pages, those packets count that are sent while a page loads. Lost: not there 1 s \
-         after the call's end. MPTCP has no UDP: beside its pages the call goes over the path on which pages loaded \
-         faster. Medians of {}, of losses means.",
+         no TLS, no thinking at either end. {} pages, {} s apart, each by new connections under CUBIC with TCP_NODELAY \
+         at both ends: from the first SYN to the last byte. MPTCP connects by path A, and hears of B then; the bond is \
+         open all the time, and knows its paths. Beside them a call over UDP from the gateway to the client: an IP \
+         packet of 1,200 bytes each 2.4 ms (4 Mb/s), not marked; sender and receiver read one clock. First it is alone \
+         for {} s, of which {} do not count. Beside pages, those packets count that are sent while a page loads. Lost: \
+         not there 1 s after the call's end. MPTCP has no UDP: beside its pages the call goes over the path on which \
+         pages loaded faster. Medians of {}, of losses means.",
         pages(plan),
         PAUSE.as_secs(),
         (WARM_UP + alone(plan)).as_secs(),
@@ -146,10 +147,11 @@ fn visits(plan: &Plan, site: &Site, open: &Open, call_to: IpAddr) -> Result<(See
     let before = joined()?;
     let over = AtomicBool::new(false);
     let (loaded, packets, served) = std::thread::scope(|scope| {
+        let ends = Ends(&over);
         let serving = scope.spawn(|| server.serve(&over));
         let calling = scope.spawn(|| call.run(&over));
         let loaded = load(plan, site, open, &server);
-        over.store(true, Ordering::Relaxed);
+        drop(ends);
         (loaded, ended(calling), ended(serving))
     });
     served.context("the page's server")?;

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    BINARY, SOON, States, eventually, hears_of_sleep, invite, lab, root, ropewalk, scrape, serve, up,
+    BINARY, SOON, States, eventually, eventually_within, hears_of_sleep, invite, lab, root, ropewalk, scrape,
+    serve, up,
 };
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
@@ -281,7 +282,8 @@ fn a_guard_that_fails_at_first_is_told_and_tried_again() {
     let tables = || lab.client.shell("nft list tables").unwrap();
     assert!(is_told() && !tables().contains("ropewalk-rw0-guard"), "{}", tables());
     std::fs::remove_file(refuses).unwrap();
-    eventually("it is there", || tables().contains("ropewalk-rw0-guard"));
+    // The next try is after five seconds, and the one after that ten seconds later.
+    eventually_within(SOON * 2, "it is there", || tables().contains("ropewalk-rw0-guard"));
     eventually("nothing is missed", || !is_told());
     assert_eq!(client.stderr().matches("CVE-2019-14899").count(), 1, "{}", client.stderr());
 }

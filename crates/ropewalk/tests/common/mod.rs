@@ -49,10 +49,15 @@ pub(crate) fn root() -> bool {
 }
 
 /// Waits until it is so.
-pub(crate) fn eventually(what: &str, mut so: impl FnMut() -> bool) {
-    let until = Instant::now() + SOON;
+pub(crate) fn eventually(what: &str, so: impl FnMut() -> bool) {
+    eventually_within(SOON, what, so);
+}
+
+/// Waits for so long until it is so.
+pub(crate) fn eventually_within(limit: Duration, what: &str, mut so: impl FnMut() -> bool) {
+    let until = Instant::now() + limit;
     while !so() {
-        assert!(Instant::now() < until, "{what}: not within {SOON:?}");
+        assert!(Instant::now() < until, "{what}: not within {limit:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -19,7 +19,7 @@ const SIZE: (u32, u32) = (800, 480);
 const NAME: i32 = 18;
 const ABOVE: i32 = 50;
 /// Where a name begins, behind its mark; a letter's width at most.
-const BEHIND: i32 = 26;
+const BEHIND: i32 = 44;
 const LETTER: u32 = 7;
 const INK: RGBColor = RGBColor(60, 60, 60);
 /// Colours that the colour-blind tell apart (Okabe and Ito).
@@ -263,12 +263,21 @@ fn draw_names(area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Draw
     let font = ("sans-serif", 14).into_font().color(&INK);
     for (line, y) in lines.iter().zip((ABOVE..).step_by(NAME as usize)) {
         let colour = COLOURS[line.colour % COLOURS.len()];
-        let thick = colour.stroke_width(2);
+        let (thick, thin) = (colour.stroke_width(2), colour.stroke_width(1));
+        let (style, dashes): (_, &[(i32, i32)]) = match line.stroke {
+            Stroke::Solid => (thick, &[(0, 36)]),
+            Stroke::Long => (thick, &[(0, 11), (25, 36)]),
+            Stroke::Crossed => (thin, &[(0, 11), (25, 36)]),
+            Stroke::Short => (thin, &[(0, 4), (7, 11), (25, 29), (32, 36)]),
+        };
+        for (from, to) in dashes {
+            area.draw(&PathElement::new([(*from, y), (*to, y)], style))?;
+        }
         match line.stroke {
-            Stroke::Solid => area.draw(&PathElement::new([(0, y), (18, y)], thick))?,
-            Stroke::Long => area.draw(&TriangleMarker::new((9, y), 5, colour.filled()))?,
-            Stroke::Crossed => area.draw(&Cross::new((9, y), 4, thick))?,
-            Stroke::Short => area.draw(&Circle::new((9, y), 3, colour.stroke_width(1)))?,
+            Stroke::Solid => area.draw(&Circle::new((18, y), 3, colour.filled()))?,
+            Stroke::Long => area.draw(&TriangleMarker::new((18, y), 5, colour.filled()))?,
+            Stroke::Crossed => area.draw(&Cross::new((18, y), 4, thick))?,
+            Stroke::Short => area.draw(&Circle::new((18, y), 3, thin))?,
         }
         area.draw(&Text::new(line.name.as_str(), (BEHIND, y - 6), font.clone()))?;
     }
@@ -354,8 +363,8 @@ mod tests {
         let chart = |lines| Chart { title: "title", x: "x", y: "y".into(), lines, names: None };
         draw(&chart(vec![line("alone".into())]), &mut few).unwrap();
         draw(&chart(lines), &mut many).unwrap();
-        assert!(few.contains("width=\"861\" height=\"480\"") && few.contains("alone"), "{few}");
-        assert!(many.contains("width=\"924\" height=\"770\"") && many.contains("line number 39"), "{many}");
+        assert!(few.contains("width=\"879\" height=\"480\"") && few.contains("alone"), "{few}");
+        assert!(many.contains("width=\"942\" height=\"770\"") && many.contains("line number 39"), "{many}");
     }
 
     #[test]

@@ -258,6 +258,16 @@ fn draw_line(graph: &mut Graph<'_, '_>, line: &Line) -> Drawn {
     Ok(())
 }
 
+/// A number as axes have room for: three decimals at most, and large ones in thousands or millions.
+fn short(number: f64) -> String {
+    let (unit, suffix) = match number.abs() {
+        large if large >= 1e6 => (1e6, "M"),
+        large if large >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{}{suffix}", (number / unit * 1000.0).round() / 1000.0)
+}
+
 /// The names of all lines, each behind its mark.
 fn draw_names(area: &DrawingArea<SVGBackend<'_>, Shift>, lines: &[Line]) -> Drawn {
     let font = ("sans-serif", 14).into_font().color(&INK);
@@ -313,7 +323,7 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
     let text = |x: &f64| match &chart.names {
         Some(names) if x.fract() == 0.0 => names.get(*x as usize).cloned().unwrap_or_default(),
         Some(_) => String::new(),
-        None => format!("{}", (x * 1000.0).round() / 1000.0),
+        None => short(*x),
     };
     graph
         .configure_mesh()
@@ -321,10 +331,11 @@ fn draw(chart: &Chart<'_>, svg: &mut String) -> Drawn {
         .light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.1))
         .axis_style(INK)
-        .x_desc(chart.x)
+        .x_desc(if chart.x == "time" { "time, s" } else { chart.x })
         .y_desc(&chart.y)
         .x_labels(chart.names.as_ref().map_or(10, |n| 2 * n.len()))
         .x_label_formatter(&text)
+        .y_label_formatter(&|y| short(*y))
         .label_style(small.clone())
         .axis_desc_style(small)
         .draw()?;
@@ -353,6 +364,12 @@ mod tests {
         assert_eq!(placed(&["500us", "20ms"]), None);
         assert_eq!(placed(&["11a-54", "11n-MCS7", "11ac-80MHz-MCS9"]), None);
         assert_eq!(placed(&["off", "on"]), None);
+    }
+
+    #[test]
+    fn numbers_on_axes_are_short() {
+        let numbers = [0.0, 2.5, 0.1 + 0.2, -30.0, 9_500.0, 250_000.0, 4_500_000.0];
+        assert_eq!(numbers.map(short), ["0", "2.5", "0.3", "-30", "9500", "250k", "4.5M"]);
     }
 
     #[test]

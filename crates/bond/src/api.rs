@@ -125,6 +125,8 @@ pub enum Event {
         remote: SocketAddr,
         /// The driver's number of its device.
         device: u32,
+        /// Its addresses inside.
+        inside: Vec<IpAddr>,
     },
     /// Gateway: a client is gone.
     ClientDown {

@@ -14,4 +14,5 @@ mod pair;
 mod paths;
 mod purity;
 mod sessions;
+mod shards;
 mod snapshot;

@@ -1,6 +1,7 @@
 //! The gateway's part: letting clients in and out.
 
 use super::handshakes::{Handshakes, Offer};
+use super::shard::{Answer, Mail, Shard};
 use super::{Engine, Role};
 use crate::api::{Admission, Event, Registry};
 use crate::config::Config;
@@ -24,6 +25,8 @@ const SWEEP: Duration = Duration::from_secs(2);
 pub(super) struct Gateway {
     pub responder: Responder,
     pub handshakes: Handshakes,
+    /// For and from the other engines of the gateway.
+    pub mail: Mail,
     registry: Box<dyn Registry>,
     inside: Vec<IpAddr>,
     ciphers: CipherSet,
@@ -48,6 +51,7 @@ impl Gateway {
         Gateway {
             responder: Responder::new(entropy, key, &config.responder, now),
             handshakes: Handshakes::default(),
+            mail: Mail::default(),
             registry,
             inside,
             ciphers: CipherSet::of_this_cpu(),
@@ -72,24 +76,25 @@ impl Engine {
     /// An INIT was read: somebody who holds the key it names asks to come in, or who recorded that.
     pub(super) fn on_asked(&mut self, incoming: Box<Incoming>, route: Route, now: Time) {
         if !self.is_ready(&incoming) {
-            self.forget_init(incoming.tag());
-            return self.run_handshakes(now);
+            return self.reply(Answer::Forget(incoming.tag()), now);
         }
         let has_offer = self.has_offer(&incoming.client(), now);
         let admitted = self.admit(&incoming);
-        let Role::Gateway(g) = &mut self.role else { return };
         if has_offer && !incoming.proven() {
             // Replays of an INIT must not push out the keys that the true client is about to use.
-            let bytes = g.responder.challenge(&mut self.shared.entropy, &incoming, route.remote, now);
-            g.handshakes.take_copies(incoming.tag());
-            return self.queue_handshake(route, bytes);
+            return self.reply(Answer::Challenge(incoming, route), now);
         }
         match admitted {
-            Ok(admission) => self.let_in(incoming, admission, route),
-            Err(refusal) if g.responder.may_refuse(now) => g.handshakes.refuse(route, incoming, refusal),
-            Err(_) => self.drop_init(incoming.tag()),
+            Ok(admission) => {
+                let Some(incoming) = self.send_home(incoming, &admission, route, now) else { return };
+                if self.is_full_for(&incoming.client()) {
+                    return self.reply(Answer::Refuse(incoming, Refusal::Busy, route), now);
+                }
+                self.let_in(incoming, admission, route);
+                self.run_handshakes(now);
+            }
+            Err(refusal) => self.reply(Answer::Refuse(incoming, refusal, route), now),
         }
-        self.run_handshakes(now);
     }
 
     /// Keys that this client has not used yet are offered to it.
@@ -110,7 +115,8 @@ impl Engine {
             self.shared.config.backhaul.as_ref(),
             BackhaulEnd::of(&hello.extensions).as_ref(),
         )?;
-        if self.is_full_for(&client) {
+        // Of several engines the client's own looks again.
+        if self.shard() == Shard::WHOLE && self.is_full_for(&client) {
             return Err(Refusal::Busy);
         }
         match &mut self.role {
@@ -219,9 +225,7 @@ impl Engine {
         for other in others {
             self.remove(other);
         }
-        for a in inside {
-            self.inside.insert(a, id);
-        }
+        self.inside.extend(inside.iter().map(|address| (*address, id)));
         self.devices.insert(device, id);
         self.networks.retain(|(n, owner)| *owner != id && !networks.contains(n));
         self.networks.extend(networks.into_iter().map(|n| (n, id)));
@@ -237,7 +241,7 @@ impl Engine {
             }
         }
         if new {
-            self.event(Event::ClientUp { client, remote: route.remote, device });
+            self.event(Event::ClientUp { client, remote: route.remote, device, inside });
         }
     }
 

@@ -8,6 +8,7 @@
 //! What costs a hundred times a datagram is in the jobs: values that own all they need. A driver that has asked for them runs them on
 //! another thread and hands the results back; for any other the engine runs each at once, so a simulation is the same either way.
 
+use super::shard::Answer;
 use super::{Engine, Role};
 use crate::api::Admission;
 use crate::path::Route;
@@ -165,17 +166,16 @@ impl Engine {
     pub fn finish_handshake(&mut self, result: HandshakeResult, now: Time) {
         let HandshakeResult { route, tag, outcome } = result;
         match outcome {
-            Outcome::Nothing => self.drop_init(tag),
+            Outcome::Nothing => self.reply(Answer::Drop(tag), now),
             Outcome::Asked(incoming) => self.on_asked(incoming, route, now),
             Outcome::Accepted(answer, boxed) => {
                 let (keys, offer) = *boxed;
-                if self.offer(keys, offer, route, now) {
-                    self.answer(tag, answer, route, now);
-                } else {
-                    self.forget_init(tag);
-                }
+                let is_offered = self.offer(keys, offer, route, now);
+                let said =
+                    if is_offered { Answer::Response(tag, answer, route) } else { Answer::Forget(tag) };
+                self.reply(said, now);
             }
-            Outcome::Refused(answer) => self.answer(tag, answer, route, now),
+            Outcome::Refused(answer) => self.reply(Answer::Response(tag, answer, route), now),
         }
     }
 
@@ -188,7 +188,7 @@ impl Engine {
     }
 
     /// Sends a RESPONSE by all routes by which its INIT came.
-    fn answer(&mut self, tag: InitTag, answer: Vec<u8>, route: Route, now: Time) {
+    pub(super) fn answer(&mut self, tag: InitTag, answer: Vec<u8>, route: Route, now: Time) {
         let Role::Gateway(g) = &mut self.role else { return };
         g.responder.remember(tag, &answer, now);
         let copies = g.handshakes.take_copies(tag);

@@ -7,11 +7,13 @@ mod flows;
 mod gateway;
 mod handshakes;
 mod meter;
+mod shard;
 mod status;
 
 pub use client::ClientConfig;
 pub use handshakes::{HandshakeJob, HandshakeResult};
 pub use meter::Carried;
+pub use shard::{Reply, Shard, Visitor};
 pub use status::{Drops, PathStatus, PeerStatus, QueueCounters, Status};
 
 use crate::api::{BATCH_BYTES, Event, Input, Output, Registry};
@@ -390,11 +392,11 @@ impl Engine {
         id
     }
 
-    /// An index that no session uses.
+    /// An index that no session uses, and that leads to this engine.
     fn fresh_index(&mut self) -> Index {
         loop {
-            let i = self.shared.entropy.random_range(1..=Index::MAX);
-            if !self.indices.contains_key(&i) {
+            let i = self.shard().own_index(self.shared.entropy.random_range(1..=Index::MAX));
+            if i != 0 && !self.indices.contains_key(&i) {
                 return Index::new(i).unwrap_or_default();
             }
         }

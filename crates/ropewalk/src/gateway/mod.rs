@@ -214,12 +214,11 @@ impl Role for Gateway {
             self.streams_due = self.streams_due.min(now + STREAMS_SOON);
         }
         match event {
-            Event::ClientUp { client, remote, device } => {
+            Event::ClientUp { client, remote, device, inside } => {
                 tracing::info!(client = self.name(&client), %remote, "client connected");
                 self.clients.came(&client);
                 let name = self.name(&client);
                 if let Some(hooks) = &mut self.hooks {
-                    let inside = running.core.engine.inside_of(&client);
                     hooks.came(client, self.clients.name_of(&client), &inside, remote.ip());
                 }
                 self.keeper.came(&name);

@@ -9,7 +9,7 @@
 use super::frame::Deframer;
 use super::http::{self, Answered, Asked};
 use super::limits::{self, BEFORE};
-use super::pipe::{Inbox, News, Outgoing};
+use super::pipe::{Inboxes, News, Outgoing};
 use super::socket::{self, Shape};
 use super::{Ended, Target};
 use crate::poll::Interest;
@@ -18,7 +18,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Receive calls before the other connections get their turn.
 const READS: usize = 4;
@@ -55,7 +55,9 @@ pub(super) struct Conn {
     at: usize,
     shape: Shape,
     blocked: bool,
-    /// The loop has too much to read already.
+    /// The loop that its last datagram was for.
+    pub(super) reader: u32,
+    /// That loop has too much to read already.
     pub(super) paused: bool,
     /// What the poller watches it for.
     pub(super) watched: Option<Interest>,
@@ -108,6 +110,7 @@ impl Conn {
             at: 0,
             shape: Shape::new(),
             blocked: false,
+            reader: 0,
             paused: false,
             watched: None,
         }
@@ -237,9 +240,9 @@ impl Conn {
     }
 
     /// Takes in what has come, within bounds.
-    pub(super) fn read(&mut self, room: &mut [u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+    pub(super) fn read(&mut self, room: &mut [u8], inboxes: &Inboxes, now: Time) -> Result<(), Ended> {
         for _ in 0..READS {
-            self.paused = inbox.lock().unwrap_or_else(PoisonError::into_inner).stalls();
+            self.paused = inboxes.lock(self.reader).stalls();
             if self.paused {
                 break;
             }
@@ -260,7 +263,7 @@ impl Conn {
                     return Err(Ended::Late("too much came before the stream began"));
                 }
             }
-            self.take_in(&room[..n], inbox, now)?;
+            self.take_in(&room[..n], inboxes, now)?;
             if n < room.len() {
                 break;
             }
@@ -268,7 +271,7 @@ impl Conn {
         self.write(now)
     }
 
-    fn take_in(&mut self, mut bytes: &[u8], inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+    fn take_in(&mut self, mut bytes: &[u8], inboxes: &Inboxes, now: Time) -> Result<(), Ended> {
         while !bytes.is_empty() {
             let taken = self.tls.read_tls(&mut bytes).map_err(|e| Ended::NotTls(e.to_string()))?;
             if let Err(error) = self.tls.process_new_packets() {
@@ -283,9 +286,9 @@ impl Conn {
                     self.tls.writer().write_all(&request).map_err(|e| Ended::Tcp(e.to_string()))?;
                 }
             }
-            self.drain(inbox)?;
+            self.drain(inboxes)?;
             if self.stage == Stage::Head && !self.head.is_empty() {
-                self.on_head(inbox, now)?;
+                self.on_head(inboxes, now)?;
             }
             if taken == 0 {
                 break;
@@ -295,15 +298,15 @@ impl Conn {
     }
 
     /// Takes what TLS has opened.
-    fn drain(&mut self, inbox: &Mutex<Inbox>) -> Result<(), Ended> {
-        let Conn { tls, deframer, head, stage, id, remote, .. } = self;
+    fn drain(&mut self, inboxes: &Inboxes) -> Result<(), Ended> {
+        let Conn { tls, deframer, head, stage, id, remote, reader: to, .. } = self;
         let mut reader = tls.reader();
         loop {
             let n = match reader.fill_buf() {
                 Ok([]) => return Err(Ended::Closed),
                 Ok(chunk) => {
                     match stage {
-                        Stage::Open => deframe(deframer, chunk, (*id, *remote), inbox)?,
+                        Stage::Open => deframe(deframer, chunk, (*id, *remote), inboxes, to)?,
                         Stage::Head => head.extend_from_slice(chunk),
                         _ => {}
                     }
@@ -316,11 +319,11 @@ impl Conn {
         }
     }
 
-    fn on_head(&mut self, inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+    fn on_head(&mut self, inboxes: &Inboxes, now: Time) -> Result<(), Ended> {
         if !self.is_server() {
             return match http::read_answer(&self.head) {
                 Answered::More => Ok(()),
-                Answered::Switched(length) => self.open(length, inbox, now),
+                Answered::Switched(length) => self.open(length, inboxes, now),
                 Answered::Other { code, location } => Err(Ended::Other { code, location }),
             };
         }
@@ -331,7 +334,7 @@ impl Conn {
             Asked::More => Ok(()),
             Asked::Upgrade(length) => {
                 say(&mut self.tls, http::switching())?;
-                self.open(length, inbox, now)
+                self.open(length, inboxes, now)
             }
             Asked::Page(status) => {
                 say(&mut self.tls, http::page(status))?;
@@ -343,26 +346,35 @@ impl Conn {
     }
 
     /// What stands behind the head is datagrams.
-    fn open(&mut self, length: usize, inbox: &Mutex<Inbox>, now: Time) -> Result<(), Ended> {
+    fn open(&mut self, length: usize, inboxes: &Inboxes, now: Time) -> Result<(), Ended> {
         (self.stage, self.since) = (Stage::Open, now);
-        {
-            let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inboxes.tell(|inbox| {
             inbox.opened.push((self.id, Arc::clone(&self.out)));
             inbox.news.push(News::Open { id: self.id, remote: self.remote });
-        }
+        });
         let head = std::mem::take(&mut self.head);
-        deframe(&mut self.deframer, &head[length..], (self.id, self.remote), inbox)
+        deframe(&mut self.deframer, &head[length..], (self.id, self.remote), inboxes, &mut self.reader)
     }
 }
 
+/// Gives the datagrams to the loops that they are for; `reader` is the one that the last was for.
 fn deframe(
     deframer: &mut Deframer,
     bytes: &[u8],
     (id, remote): (u32, SocketAddr),
-    inbox: &Mutex<Inbox>,
+    inboxes: &Inboxes,
+    reader: &mut u32,
 ) -> Result<(), Ended> {
-    let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-    deframer.push(bytes, |datagram| inbox.push(id, remote, datagram)).map_err(|_| Ended::Garbage)
+    let mut inbox = inboxes.lock(*reader);
+    let put = |datagram: &[u8]| {
+        let number = inboxes.number_for(datagram);
+        if number != *reader {
+            *reader = number;
+            inbox = inboxes.lock(number);
+        }
+        inbox.push(id, remote, datagram);
+    };
+    deframer.push(bytes, put).map_err(|_| Ended::Garbage)
 }
 
 /// The name in the hello, for proxies that tell sites by it; none for an address.

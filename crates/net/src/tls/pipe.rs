@@ -2,9 +2,12 @@
 
 use super::{Ended, frame};
 use crate::clock;
+use crate::poll::Waker;
+use ropewalk_bond::engine::Shard;
 use ropewalk_time::{Duration, Time};
+use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// So much may always wait for a connection: one batch of the engine.
 const ALWAYS: usize = 70 << 10;
@@ -161,6 +164,47 @@ impl Inbox {
             rest = behind;
             (*run, front)
         })
+    }
+}
+
+/// What waits for each of a gateway's loops; a client has one.
+pub(super) struct Inboxes {
+    all: Vec<(Mutex<Inbox>, Waker)>,
+    shard: Shard,
+}
+
+impl Inboxes {
+    /// Empty ones; for which loop a datagram is, `shard` says.
+    pub(super) fn new(shard: Shard) -> io::Result<Inboxes> {
+        let all =
+            (0..shard.of()).map(|_| Ok((Mutex::default(), Waker::new()?))).collect::<io::Result<_>>()?;
+        Ok(Inboxes { all, shard })
+    }
+
+    /// A loop's waker.
+    pub(super) fn waker(&self, number: u32) -> &Waker {
+        &self.all[number as usize].1
+    }
+
+    /// A loop's inbox.
+    pub(super) fn lock(&self, number: u32) -> MutexGuard<'_, Inbox> {
+        self.all[number as usize].0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something for every loop.
+    pub(super) fn tell(&self, mut put: impl FnMut(&mut Inbox)) {
+        (0..self.shard.of()).for_each(|number| put(&mut self.lock(number)));
+    }
+
+    /// Wakes the loops for which something waits.
+    pub(super) fn wake(&self) {
+        let waiting = (0..self.shard.of()).filter(|number| !self.lock(*number).is_empty());
+        waiting.for_each(|number| self.waker(number).wake());
+    }
+
+    /// The loop that a datagram is for.
+    pub(super) fn number_for(&self, datagram: &[u8]) -> u32 {
+        self.shard.number_for(datagram)
     }
 }
 

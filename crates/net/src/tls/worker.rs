@@ -2,11 +2,12 @@
 
 use super::conn::Conn;
 use super::limits::{self, Verdict};
-use super::pipe::{Full, Inbox, News, Outgoing};
+use super::pipe::{Full, Inbox, Inboxes, News, Outgoing};
 use super::{Ended, FIRST, Identity, Target, identity, socket};
 use crate::clock;
 use crate::poll::{Events, Interest, Poller, Ready, Waker};
 use crate::udp::OpenError;
+use ropewalk_bond::engine::Shard;
 use ropewalk_time::{Bucket, Duration, Time};
 use rustls::ClientConfig;
 use std::cmp::Reverse;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Descriptors that one wait reports at most.
@@ -44,13 +45,13 @@ enum Order {
 /// What both ends see.
 struct Shared {
     thread: Waker,
-    loop_: Waker,
     orders: Mutex<Vec<Order>>,
     /// Connections for which something waits that the thread does not know of.
     ready: Mutex<Vec<u32>>,
-    inbox: Mutex<Inbox>,
+    inboxes: Inboxes,
     next: AtomicU32,
-    stop: AtomicBool,
+    /// Loops that have not ended.
+    loops: AtomicU32,
     open: AtomicU64,
     refused: AtomicU64,
 }
@@ -66,10 +67,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The loop's end: connections by their numbers. When it is dropped, the thread ends, and with it
-/// all connections.
+/// A loop's end: connections by their numbers. When the last of them is dropped, the thread ends,
+/// and with it all connections.
 pub struct Tls {
     shared: Arc<Shared>,
+    /// Which loop.
+    number: u32,
     streams: HashMap<u32, Arc<Outgoing>>,
 }
 
@@ -105,26 +108,36 @@ impl Tls {
     /// # Errors
     /// The kernel has no descriptor or thread left.
     pub fn start(listeners: Listeners, identity: Option<Identity>) -> io::Result<Tls> {
+        let ends = Tls::start_for(Shard::WHOLE, listeners, identity)?;
+        ends.into_iter().next().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    /// The same for the loops of a gateway, one for each of its engines: each gets the datagrams
+    /// that are for its engine, and the news of all connections.
+    ///
+    /// # Errors
+    /// As [`Tls::start`].
+    pub fn start_for(shard: Shard, listeners: Listeners, identity: Option<Identity>) -> io::Result<Vec<Tls>> {
         let shared = Arc::new(Shared {
             thread: Waker::new()?,
-            loop_: Waker::new()?,
             orders: Mutex::default(),
             ready: Mutex::default(),
-            inbox: Mutex::default(),
+            inboxes: Inboxes::new(shard)?,
             next: AtomicU32::new(0),
-            stop: AtomicBool::new(false),
+            loops: AtomicU32::new(shard.of()),
             open: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
         let mut thread = Thread::new(Arc::clone(&shared), listeners.0, identity)?;
         let builder = std::thread::Builder::new().name("tls".into()).stack_size(STACK);
         builder.spawn(move || thread.run())?;
-        Ok(Tls { shared, streams: HashMap::new() })
+        let end = |number| Tls { shared: Arc::clone(&shared), number, streams: HashMap::new() };
+        Ok((0..shard.of()).map(end).collect())
     }
 
     /// What the poller watches: readable when [`Tls::take`] has something.
     pub fn waker(&self) -> &Waker {
-        &self.shared.loop_
+        self.shared.inboxes.waker(self.number)
     }
 
     /// Begins to connect; news under the number that is returned tell how it went.
@@ -172,9 +185,9 @@ impl Tls {
 
     /// Takes what has come since the last call; what `inbox` held is gone.
     pub fn take(&mut self, inbox: &mut Inbox) {
-        self.shared.loop_.clear();
+        self.waker().clear();
         inbox.clear();
-        std::mem::swap(&mut *locked(&self.shared.inbox), inbox);
+        std::mem::swap(&mut *self.shared.inboxes.lock(self.number), inbox);
         if inbox.stalled {
             self.shared.thread.wake();
         }
@@ -195,7 +208,7 @@ impl Tls {
 
 impl Drop for Tls {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.loops.fetch_sub(1, Ordering::Relaxed);
         self.shared.thread.wake();
     }
 }
@@ -246,7 +259,7 @@ impl Thread {
 
     fn run(&mut self) {
         let mut events = Events::new(READY);
-        while !self.shared.stop.load(Ordering::Relaxed) {
+        while self.shared.loops.load(Ordering::Relaxed) > 0 {
             let now = clock::now();
             let tick = (!self.conns.is_empty()).then_some(self.tick.max(now));
             let due = tick.into_iter().chain(self.accept_at).min();
@@ -301,13 +314,14 @@ impl Thread {
     fn resume(&mut self, now: Time) {
         let later = self.conns.range((Bound::Excluded(self.resumed), Bound::Unbounded));
         let turns = later.chain(self.conns.range(..=self.resumed));
-        let paused: Vec<u32> = turns.filter(|(_, conn)| conn.paused).map(|(id, _)| *id).collect();
-        for id in paused {
-            if locked(&self.shared.inbox).stalls() {
-                return;
+        let paused = turns.filter(|(_, conn)| conn.paused);
+        let paused: Vec<(u32, u32)> = paused.map(|(id, conn)| (*id, conn.reader)).collect();
+        for (id, reader) in paused {
+            if self.shared.inboxes.lock(reader).stalls() {
+                continue;
             }
             self.resumed = id;
-            self.drive(id, |conn, room, shared| conn.read(room, &shared.inbox, now));
+            self.drive(id, |conn, room, shared| conn.read(room, &shared.inboxes, now));
         }
     }
 
@@ -424,7 +438,7 @@ impl Thread {
             if ready.writable {
                 conn.on_writable(now)?;
             }
-            if ready.readable { conn.read(room, &shared.inbox, now) } else { Ok(()) }
+            if ready.readable { conn.read(room, &shared.inboxes, now) } else { Ok(()) }
         });
     }
 
@@ -449,9 +463,7 @@ impl Thread {
         } else if is_changed {
             self.count();
         }
-        if !locked(&self.shared.inbox).is_empty() {
-            self.shared.loop_.wake();
-        }
+        self.shared.inboxes.wake();
     }
 
     fn end(&mut self, id: u32, why: Ended) {
@@ -464,8 +476,8 @@ impl Thread {
     }
 
     fn tell(&self, news: News) {
-        locked(&self.shared.inbox).news.push(news);
-        self.shared.loop_.wake();
+        self.shared.inboxes.tell(|inbox| inbox.news.push(news.clone()));
+        self.shared.inboxes.wake();
     }
 
     fn count(&self) {

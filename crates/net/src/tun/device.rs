@@ -109,6 +109,21 @@ impl Tun {
         Self::open_with(name, ALL)
     }
 
+    /// The same with so many queues: each is written and read by itself, and the packets of a connection
+    /// come by the queue to which packets of it were written last (`IFF_MULTI_QUEUE`).
+    pub fn open_queues(name: Option<&str>, count: u32) -> Result<Vec<Tun>, TunError> {
+        if count < 2 {
+            return Ok(vec![Self::open(name)?]);
+        }
+        let kind = libc::IFF_TUN | libc::IFF_MULTI_QUEUE;
+        let mut queues = vec![Self::open_kind(name, ALL, kind | IFF_TUN_EXCL)?];
+        for _ in 1..count {
+            let queue = Self::open_kind(Some(&queues[0].name), queues[0].offloads, kind)?;
+            queues.push(queue);
+        }
+        Ok(queues)
+    }
+
     /// The same for Ethernet frames: a TAP device. Headers count from the start of the frame.
     pub fn open_tap(name: Option<&str>) -> Result<Tun, TunError> {
         Self::open_tap_with(name, ALL)
@@ -116,12 +131,12 @@ impl Tun {
 
     /// As [`open_tap`](Self::open_tap), but asks for no more than `wanted`.
     pub fn open_tap_with(name: Option<&str>, wanted: Offloads) -> Result<Tun, TunError> {
-        Self::open_kind(name, wanted, libc::IFF_TAP)
+        Self::open_kind(name, wanted, libc::IFF_TAP | IFF_TUN_EXCL)
     }
 
     /// As [`open`](Self::open), but asks for no more than `wanted`.
     pub fn open_with(name: Option<&str>, wanted: Offloads) -> Result<Tun, TunError> {
-        Self::open_kind(name, wanted, libc::IFF_TUN)
+        Self::open_kind(name, wanted, libc::IFF_TUN | IFF_TUN_EXCL)
     }
 
     fn open_kind(name: Option<&str>, wanted: Offloads, kind: libc::c_int) -> Result<Tun, TunError> {
@@ -136,7 +151,7 @@ impl Tun {
         let index = rustix::net::netdevice::name_to_index(&fd_socket()?, &name)
             .map_err(|e| system("looking up the new device", e))?;
         let offloads = if header { negotiate(&fd, wanted)? } else { Offloads::default() };
-        let is_tap = kind == libc::IFF_TAP;
+        let is_tap = kind & libc::IFF_TAP != 0;
         Ok(Tun { fd, name, index, offloads, is_tap, scratch: vec![0; 2 * LARGEST_PACKET].into() })
     }
 
@@ -276,7 +291,7 @@ fn gather<'w>(parts: &[&[u8]], whole: &'w mut [u8]) -> Option<&'w mut [u8]> {
 
 /// Creates the device behind `fd`; returns its name and whether it has a virtio header.
 fn create(fd: &OwnedFd, pattern: &str, header: bool, kind: libc::c_int) -> Result<(String, bool), TunError> {
-    let base = kind | libc::IFF_NO_PI | IFF_TUN_EXCL;
+    let base = kind | libc::IFF_NO_PI;
     if header {
         match set_interface(fd, pattern, base | libc::IFF_VNET_HDR) {
             Ok(name) => return Ok((name, true)),

@@ -12,6 +12,7 @@ mod recv;
 mod segmentation;
 mod send;
 mod socket;
+mod steering;
 
 pub use error::{OpenError, PathError, SendError};
 pub(crate) use recv::read_any;

@@ -8,7 +8,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use super::error::OpenError;
 use super::segmentation::Segmentation;
+use super::steering;
 use crate::feedback::CompletionCounter;
+use ropewalk_bond::engine::Shard;
 
 /// What a socket should be.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,33 @@ pub struct UdpSocket {
 impl UdpSocket {
     /// Opens and binds a socket in the calling thread's network namespace.
     pub fn open(options: &Options<'_>) -> Result<UdpSocket, OpenError> {
+        Self::open_one(options, false)
+    }
+
+    /// The same for a gateway of several engines: a socket for each, all at one address. The kernel
+    /// gives a datagram to the socket of its engine ([`Shard::number_for`]).
+    ///
+    /// # Errors
+    /// As [`UdpSocket::open`]. Another program at that address is found, too.
+    pub fn open_group(options: &Options<'_>, shard: Shard) -> Result<Vec<UdpSocket>, OpenError> {
+        let first = Self::open(options)?;
+        if shard.of() < 2 {
+            return Ok(vec![first]);
+        }
+        // Alone it was refused where somebody listens, which those below would not be: a group may be
+        // joined by any program of the same user.
+        let options = Options { bind: first.local, ..*options };
+        drop(first);
+        let group: Vec<UdpSocket> =
+            (0..shard.of()).map(|_| Self::open_one(&options, true)).collect::<Result<_, _>>()?;
+        if let Some(one) = group.first() {
+            let steer = "telling the kernel which socket a datagram is for";
+            steering::attach(&one.fd, shard.of()).map_err(|e| OpenError::system(steer, e))?;
+        }
+        Ok(group)
+    }
+
+    fn open_one(options: &Options<'_>, in_group: bool) -> Result<UdpSocket, OpenError> {
         let v6 = options.bind.is_ipv6();
         let family = if v6 { AddressFamily::INET6 } else { AddressFamily::INET };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -66,6 +95,10 @@ impl UdpSocket {
         // The two that only cost speed where they are missing (UDP_GRO is Linux 5.0, UDP_SEGMENT 4.18).
         let gro = set_int(&fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
         let gso = Segmentation::new(set_int(&fd, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok());
+        if in_group {
+            set_int(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)
+                .map_err(|e| OpenError::system("sharing a UDP address among sockets", e))?;
+        }
         bind(&fd, options.bind)?;
         let local = rustix::net::getsockname(&fd)
             .and_then(SocketAddr::try_from)
@@ -198,7 +231,7 @@ pub(crate) fn set_int(
     })
 }
 
-fn check(returned: libc::c_int) -> Result<(), Errno> {
+pub(super) fn check(returned: libc::c_int) -> Result<(), Errno> {
     if returned == 0 { Ok(()) } else { Err(last_error()) }
 }
 

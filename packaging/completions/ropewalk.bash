@@ -5655,7 +5655,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --hooks --store --store-ca --store-cert --store-key --name --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --workers --hooks --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5706,6 +5706,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --proxy-ndp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workers)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -192,6 +192,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-cert -d 
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-key -d 'Its key' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l proxy-ndp -d 'That network is on the link of this interface, not routed to this machine: answer neighbour solicitations for clients there' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l workers -d 'Threads that carry packets, each for a part of the clients [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l hooks -d 'Run the programs of this directory when clients come and go, or have used their quota up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store -d 'etcd of the fleet, where gateways share their clients' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F

@@ -312,6 +312,7 @@ json\:"One JSON object per line"))' \
 '--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--proxy-ndp=[That network is on the link of this interface, not routed to this machine\: answer neighbour solicitations for clients there]:IFACE:_default' \
+'--workers=[Threads that carry packets, each for a part of the clients \[default\: 1\]]:N:_default' \
 '--hooks=[Run the programs of this directory when clients come and go, or have used their quota up]:DIR:_files' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
 '--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \

@@ -197,7 +197,7 @@ impl Daemon<'_> {
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
-        self.watchdog.on_timer(now);
+        self.watchdog.on_timer(now, None);
         let late = |c: &Conn| !c.is_up() && c.since + GREETING <= now;
         let silent: Vec<u32> = self.conns.iter().filter(|(_, c)| late(c)).map(|(id, _)| *id).collect();
         for id in silent {

@@ -5,8 +5,8 @@ use crate::config::{File, Name, dedicated};
 use crate::control::protocol::Request;
 use crate::control::server::Server;
 use crate::daemon::{
-    Core, DEVICE_QUEUE, Devices, Links, Outbox, Reload, Running, entropy, mailbox, run as run_loop,
-    take_precedence,
+    DEVICE_QUEUE, Devices, Mailbox, Outbox, Reload, Running, Workers, mailboxes, run as run_loop,
+    take_precedence, workers,
 };
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
@@ -19,6 +19,7 @@ use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::{Radios, protect_frames};
 use crate::gateway::tls::{self, Certificate};
+use crate::gateway::worker::{Common, Own};
 use crate::gateway::{Gateway, SharedClients};
 use crate::hooks::GatewayHooks;
 use crate::state::pool::Pool;
@@ -29,14 +30,14 @@ use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::engine::Engine;
+use ropewalk_bond::engine::Shard;
 use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{
     DeviceConfig, Journal, NeighbourProxies, Protocol, Routes, configure, forwarding, let_through,
     prepare_answers,
 };
-use ropewalk_net::tls::{Identity, Listeners};
+use ropewalk_net::tls::{Identity, Listeners, Tls};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
@@ -82,6 +83,9 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
+    /// Threads that carry packets, each for a part of the clients [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=Shard::MOST.into()))]
+    pub workers: Option<u32>,
     /// Run the programs of this directory when clients come and go, or have used their quota up
     #[arg(long, value_name = "DIR")]
     pub hooks: Option<PathBuf>,
@@ -154,6 +158,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.global6 |= args.global6;
     serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
     serve.client_to_client |= args.client_to_client;
+    serve.workers = args.workers.or(serve.workers);
     serve.hooks = args.hooks.or(serve.hooks.take());
     serve.tun = args.daemon.tun.or(serve.tun.take());
     let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
@@ -164,6 +169,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.name = args.name.or(serve.name.take());
     let pool = Pool::new(&serve.address)?;
     serve.check_global6().map_err(|(_, why)| failure(Code::Usage, why))?;
+    file.check_workers().map_err(|(_, why)| failure(Code::Usage, why))?;
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
 
@@ -177,25 +183,30 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     }
     let (client_to_client, backhaul) = (file.serve.client_to_client, options.backhaul.clone());
     let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
-    let (inbox, outbox) = mailbox()?;
+    let count = if is_ap { 1 } else { file.serve.workers.unwrap_or(1) };
+    let (inboxes, outbox) = mailboxes(count)?;
+    let ends = inboxes.into_iter().zip(workers(count)?);
     let (fleet, key) = match join(file, options.pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),
     };
     let (public, in_fleet) = (key.public(), fleet.is_some());
-    let opened = open(&options, config.layer(), radios.as_ref(), dir, journal)?;
+    let opened = open(&options, (config.layer(), count), radios.as_ref(), dir, journal)?;
     let machine = machine(&options, &opened, config.joins_clients(), in_fleet);
-    let Opened { sockets, tls, devices, ports, listening, signals, .. } = opened;
+    let Opened { each, tls, ports, listening, signals, .. } = opened;
     let GatewayOptions { file, reload, pool, .. } = options;
 
     let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
-    let engine = Engine::gateway(config, key, inside, Box::new(clients.clone()), entropy(), now);
-    let core = Core::new(engine, devices, true, Links::new(file.engine.lives_on_completions()));
-    let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
+    let busy_poll = file.engine.busy_poll();
+    let common = Common { config, key, inside, clients: clients.clone(), busy_poll, started: now };
+    let mut loops = own_of_each(each, ends);
+    let first = loops.remove(0);
+    let core = common.core(first.devices, first.workers, file.engine.lives_on_completions())?;
+    let mut running = Running::new(core, first.mailbox, Some(signals), busy_poll)?;
     running.hand_out_handshakes()?;
-    for socket in sockets {
+    for socket in first.sockets {
         let name = socket.local_addr().to_string();
         tracing::info!(address = name, "listening");
         running.add_socket(socket, name, None)?;
@@ -229,13 +240,20 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
         None if clients.meters() => tracing::warn!("on layer 2 clients are not held to their quotas"),
         None => {}
     }
+    let worker_quotas = quotas.clone();
     let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, quotas, audit };
     let _server = Server::start(dir, handler)?;
-    equip(&mut gateway, &mut running, &file, tls, radios)?;
+    let streams = equip(&mut gateway, &mut running, &file, tls, radios)?;
+    let mut streams = streams.into_iter();
+    let threads: Vec<_> = loops
+        .into_iter()
+        .map(|own| common.start(own, streams.next(), worker_quotas.clone()))
+        .collect::<anyhow::Result<_>>()?;
     service::ready();
     let what = if is_ap { "access point ready" } else { "gateway ready" };
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     let outcome = run_loop(&mut running, &mut gateway);
+    threads.into_iter().for_each(|thread| drop(thread.join()));
     leaving.leave();
     // Before the hooks, which may take seconds: a supervisor may kill this process meanwhile.
     let restored = changes.restore();
@@ -243,11 +261,20 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     outcome.and(restored.map_err(Into::into))
 }
 
+/// What each loop has for itself.
+fn own_of_each(
+    each: Vec<(Devices, Vec<UdpSocket>)>,
+    ends: impl Iterator<Item = (Mailbox, Option<Workers>)>,
+) -> Vec<Own> {
+    let all = each.into_iter().zip(ends);
+    all.map(|((devices, sockets), (mailbox, workers))| Own { devices, sockets, mailbox, workers }).collect()
+}
+
 /// What a gateway opens while it has the rights to.
 struct Opened {
-    sockets: Vec<UdpSocket>,
+    /// For each loop: its devices, or its queue of the one, and its sockets.
+    each: Vec<(Devices, Vec<UdpSocket>)>,
     tls: Option<(Listeners, Identity, Certificate)>,
-    devices: Devices,
     ports: Option<Ports>,
     listening: Listening,
     signals: Signals,
@@ -258,37 +285,41 @@ struct Opened {
 /// Opens it, and gives up the rights.
 fn open(
     options: &GatewayOptions,
-    layer: Layer,
+    (layer, loops): (Layer, u32),
     radios: Option<&Radios>,
     dir: &StateDir,
     journal: &SharedJournal,
 ) -> anyhow::Result<Opened> {
     let GatewayOptions { file, pool, behind, .. } = options;
     let forwarded = forwards();
-    let sockets = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen)? };
+    let groups = if radios.is_some() { Vec::new() } else { listen(&file.serve.listen, loops)? };
     let wants_tls = radios.is_none() && !file.serve.tls_listen.is_empty();
     let tls = wants_tls.then(|| open_tls(file, dir)).transpose()?;
     let (devices, ports) = match layer {
-        Layer::Two => (Devices::to_come(ports::prefix(file)), Some(Ports::new(file)?)),
+        Layer::Two => (vec![Devices::to_come(ports::prefix(file))], Some(Ports::new(file)?)),
         Layer::Three => {
-            let tun = with(journal, |journal| set_up(file, pool, behind, journal))??;
-            (Devices::one(tun), None)
+            let queues = with(journal, |journal| set_up(file, (pool, behind), loops, journal))??;
+            (queues.into_iter().map(Devices::one).collect(), None)
         }
     };
-    let own = || sockets.iter().map(UdpSocket::local_addr).collect();
+    let own = || groups.iter().filter_map(|group| group.first()).map(UdpSocket::local_addr).collect();
     let listen = radios.map_or_else(own, Radios::addresses);
     let tls_port = tls.as_ref().and_then(|(l, ..)| l.addresses().first().map(SocketAddr::port));
-    let listening = record(file, dir, (listen, tls_port), devices.name());
+    let listening = record(file, dir, (listen, tls_port), devices[0].name());
     let signals = Signals::new().context("signals cannot be caught")?;
     take_precedence(file.engine.nice);
     privileges::drop_all_but_network()?;
-    Ok(Opened { sockets, tls, devices, ports, listening, signals, forwarded })
+    let mut each: Vec<_> = devices.into_iter().map(|devices| (devices, Vec::new())).collect();
+    for group in groups {
+        each.iter_mut().zip(group).for_each(|((_, sockets), socket)| sockets.push(socket));
+    }
+    Ok(Opened { each, tls, ports, listening, signals, forwarded })
 }
 
 /// What grants to clients are judged by.
 fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet: bool) -> Machine {
     let GatewayOptions { file, pool, behind, .. } = options;
-    let device = || (opened.devices.name().to_owned(), pool.gateway());
+    let device = || (opened.each[0].0.name().to_owned(), pool.gateway());
     let forwards_anyway = file.serve.masquerade || !behind.is_empty();
     let global = file.serve.global_network();
     let forwards_anyway = [forwards_anyway, forwards_anyway || global.is_some()];
@@ -303,16 +334,18 @@ fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet
     }
 }
 
-/// Gives it what else it receives by.
+/// Gives it what else it receives by; the streams are for the other loops.
 fn equip(
     gateway: &mut Gateway,
     running: &mut Running,
     file: &File,
     tls: Option<(Listeners, Identity, Certificate)>,
     radios: Option<Radios>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Tls>> {
+    let mut streams = Vec::new();
     if let Some((listeners, identity, certificate)) = tls {
-        running.offer_tls(tls::offer(listeners, identity)?)?;
+        streams = tls::offer(listeners, identity, running.core.engine.shard())?;
+        running.offer_tls(streams.remove(0))?;
         gateway.offers_tls(certificate);
     }
     if let Some(radios) = radios {
@@ -322,7 +355,7 @@ fn equip(
             own.map_or(Ok(()), |link| gateway.let_move(&link.interface, keys))?;
         }
     }
-    Ok(())
+    Ok(streams)
 }
 
 /// Whether this machine forwards IPv4, and IPv6, without our doing.
@@ -399,9 +432,15 @@ fn record(
     listening
 }
 
-/// The device with its addresses, and the firewall if asked for.
-fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> anyhow::Result<Tun> {
-    let tun = Tun::open(file.serve.tun.as_deref())?;
+/// The device with its addresses, a queue for each loop, and the firewall if asked for.
+fn set_up(
+    file: &File,
+    (pool, behind): (&Pool, &[IpNet]),
+    loops: u32,
+    journal: &mut Journal,
+) -> anyhow::Result<Vec<Tun>> {
+    let queues = Tun::open_queues(file.serve.tun.as_deref(), loops)?;
+    let tun = &queues[0];
     configure(&DeviceConfig {
         layer: Layer::Three,
         index: tun.index(),
@@ -431,7 +470,7 @@ fn set_up(file: &File, pool: &Pool, behind: &[IpNet], journal: &mut Journal) -> 
     if let Some(proxies) = proxies(file) {
         prepare_answers(journal, &proxies)?;
     }
-    Ok(tun)
+    Ok(queues)
 }
 
 /// Where this machine answers for clients' addresses that the world sees.
@@ -440,16 +479,18 @@ fn proxies(file: &File) -> Option<NeighbourProxies> {
     Some(NeighbourProxies { interface, network })
 }
 
-/// A socket for each address; without any, one for each IP version that this machine has.
-fn listen(addresses: &[SocketAddr]) -> anyhow::Result<Vec<UdpSocket>> {
+/// For each address a socket for each loop; without any, for each IP version that this machine has.
+fn listen(addresses: &[SocketAddr], loops: u32) -> anyhow::Result<Vec<Vec<UdpSocket>>> {
+    let shard = Shard::new(0, loops).unwrap_or(Shard::WHOLE);
+    let group = |address: SocketAddr| UdpSocket::open_group(&Options::at(address), shard);
     if !addresses.is_empty() {
-        return Ok(addresses.iter().map(|a| UdpSocket::open(&Options::at(*a))).collect::<Result<_, _>>()?);
+        return Ok(addresses.iter().map(|a| group(*a)).collect::<Result<_, _>>()?);
     }
-    let mut sockets = vec![UdpSocket::open(&Options::at((Ipv4Addr::UNSPECIFIED, PORT).into()))?];
-    match UdpSocket::open(&Options::at((Ipv6Addr::UNSPECIFIED, PORT).into())) {
-        Ok(socket) => sockets.push(socket),
+    let mut groups = vec![group((Ipv4Addr::UNSPECIFIED, PORT).into())?];
+    match group((Ipv6Addr::UNSPECIFIED, PORT).into()) {
+        Ok(group) => groups.push(group),
         Err(OpenError::NoFamily(_) | OpenError::NoSuchAddress(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(sockets)
+    Ok(groups)
 }

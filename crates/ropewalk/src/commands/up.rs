@@ -207,7 +207,7 @@ fn connect(
     };
     let engine = Engine::client(config, who, entropy(), now);
     let core = Core::new(engine, Devices::one(tun), false, Links::new(file.engine.lives_on_completions()));
-    let mut running = Running::new(core, inbox, signals, file.engine.busy_poll())?;
+    let mut running = Running::new(core, inbox, Some(signals), file.engine.busy_poll())?;
     let options = ClientOptions {
         endpoints: token.endpoints().to_vec(),
         tls: tls_options(&file.up, token),

@@ -17,6 +17,7 @@ use crate::cli::{LogFormat, PathName};
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_bond::backhaul::limiter;
 use ropewalk_bond::config::Config;
+use ropewalk_bond::engine::Shard;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_cc::Algorithm;
 use ropewalk_fleet::StoreAddress;
@@ -26,6 +27,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+/// The least packet memory of an engine, bytes.
+const LEAST_MEMORY: u64 = 8_000_000;
 
 /// A configuration file. Each daemon reads the section of its name (`serve`, `up`, `ap`, `repeater`, `roam`), and all read `[engine]`, `[log]` and `[metrics]`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -73,6 +77,9 @@ pub(crate) struct Serve {
     pub proxy_ndp: Option<String>,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
+    /// Threads that carry packets, 64 at most, each with a part of the clients, of `memory` and of `max-clients`. Default: 1. More pay where there are processors for
+    /// them and several clients: one client is carried by one of them.
+    pub workers: Option<u32>,
     /// A directory of programs that are run when clients come and go, or have used their quota up. Default: none. Not changed by a reload.
     pub hooks: Option<PathBuf>,
     /// TCP addresses to offer TLS at, for clients in networks that let no UDP through, such as `["0.0.0.0:443", "[::]:443"]`. Default: none: no port is opened that
@@ -443,6 +450,20 @@ impl File {
         Ok(file)
     }
 
+    /// Each worker of a gateway has a part of its memory.
+    pub(crate) fn check_workers(&self) -> Result<(), (&'static str, String)> {
+        let workers = self.serve.workers.unwrap_or(1);
+        if !(1..=Shard::MOST).contains(&workers) {
+            let why = format!("workers is {workers}, but has to be from 1 to {}", Shard::MOST);
+            return Err(("workers", why));
+        }
+        if self.engine.memory.0 / u64::from(workers) < LEAST_MEMORY {
+            let least = u64::from(workers) * LEAST_MEMORY / 1_000_000;
+            return Err(("memory", format!("workers = {workers} needs a memory of at least {least}MB")));
+        }
+        Ok(())
+    }
+
     /// What types cannot say: the key that is wrong, and why.
     fn check(&self) -> Result<(), (&'static str, String)> {
         self.roam.check()?;
@@ -455,6 +476,7 @@ impl File {
             return Err(("tls-cert", "tls-cert and tls-key belong together: name both, or neither".into()));
         }
         self.serve.check_global6()?;
+        self.check_workers()?;
         if self.up.dns.is_empty() && !self.up.dns_domains.is_empty() {
             return Err((
                 "dns-domains",
@@ -472,7 +494,7 @@ impl File {
         if !(-20..=19).contains(&e.nice) {
             return Err(("nice", format!("nice is {}, but has to be from -20 to 19", e.nice)));
         }
-        within("memory", e.memory.0, 8_000_000, 64_000_000_000)?;
+        within("memory", e.memory.0, LEAST_MEMORY, 64_000_000_000)?;
         within("queue", e.queue.0, 200_000, e.memory.0)?;
         within("queue-packets", e.queue_packets.unwrap_or(200).into(), 10, 100_000)?;
         within("order-deadline-ms", e.order_deadline_ms.unwrap_or(10), 1, 10_000)?;

@@ -140,6 +140,21 @@ pub(crate) enum Request {
     },
 }
 
+impl Request {
+    /// Every loop of a gateway that has several is asked.
+    pub(crate) fn is_for_all_loops(&self) -> bool {
+        matches!(
+            self,
+            Request::Status {}
+                | Request::Flows { .. }
+                | Request::Drain { .. }
+                | Request::JoinClients { .. }
+                | Request::Expel { .. }
+                | Request::Dismiss { .. }
+        )
+    }
+}
+
 /// The daemon's line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
@@ -209,6 +224,18 @@ impl Response {
     /// A refusal out of an error.
     pub(crate) fn refused(error: &anyhow::Error) -> Response {
         Response::Refused { code: exit::kind_of(error) as u8, sentence: format!("{error:#}") }
+    }
+
+    /// This answer, and another loop's to the same request.
+    pub(crate) fn with(mut self, other: Response) -> Response {
+        match (&mut self, other) {
+            (Response::Status { status }, Response::Status { status: other }) => status.absorb(*other),
+            (Response::Flows { flows }, Response::Flows { flows: other }) => flows.absorb(*other),
+            (Response::Refused { .. }, _) => {}
+            (_, refused @ Response::Refused { .. }) => return refused,
+            _ => {}
+        }
+        self
     }
 
     /// A refusal because this end of a bond does not do that.

@@ -4,6 +4,7 @@ use super::devices::Devices;
 use super::links::Links;
 use super::sockets::Sockets;
 use super::streams::Streams;
+use super::workers::{Mail, Whose, Workers};
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
@@ -50,6 +51,12 @@ pub(crate) struct Counters {
     pub send_unreachable: u64,
     /// Wake-ups of the loop.
     pub wakeups: u64,
+    /// Packets and datagrams that were for another loop, and those of them that were dropped since too
+    /// many waited there.
+    pub handed_on: u64,
+    pub handed_on_lost: u64,
+    /// Packets from one client to another of another loop, where clients do not reach each other.
+    pub between_clients: u64,
 }
 
 /// The engine, the devices and the sockets.
@@ -70,6 +77,8 @@ pub(crate) struct Core {
     pub events: VecDeque<Event>,
     /// Whether replies have to leave from the address that was reached: a gateway's sockets have several.
     pub keep_local: bool,
+    /// The other loops of a gateway that has several.
+    pub workers: Option<Workers>,
     /// What came in since [`Core::give_way`].
     turn: Turn,
 }
@@ -110,8 +119,14 @@ impl Core {
             counters: Counters::default(),
             events: VecDeque::new(),
             keep_local,
+            workers: None,
             turn: Turn::default(),
         }
+    }
+
+    /// The same, one of several loops.
+    pub(crate) fn among(self, workers: Option<Workers>) -> Core {
+        Core { workers, ..self }
     }
 
     /// Takes in what waits at a device, within bounds.
@@ -134,6 +149,9 @@ impl Core {
             let (vnet, len) = (received.header, received.len);
             let now = clock::now();
             let quiet = now.since(std::mem::replace(&mut device.last_read, now));
+            if self.workers.is_some() && self.hand_on(&received, in_engine, buffers) {
+                continue;
+            }
             match in_engine {
                 _ if vnet.is_too_fine(len) => self.take_in_segments(id, &received, in_engine, buffers, now),
                 true => self.engine.handle(Input::DeviceInBuffer { device: id, vnet, len }, now),
@@ -153,6 +171,24 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Hands a packet to the loop that has its client; `false` if that is this one.
+    fn hand_on(&mut self, received: &Received, in_engine: bool, buffers: &Buffers) -> bool {
+        let Core { engine, workers: Some(workers), counters, .. } = self else { return false };
+        let are_joined = engine.config().joins_clients();
+        let buffer = if in_engine { engine.device_buffer() } else { None };
+        let packet = buffer.map_or(&buffers.packet[..], |b| b).get(..received.len).unwrap_or_default();
+        match workers.whose(packet, are_joined) {
+            Whose::Own => return false,
+            Whose::Other(to) => {
+                let mail = Mail::Packet { vnet: received.header, bytes: packet.to_vec() };
+                counters.handed_on += 1;
+                counters.handed_on_lost += u64::from(!workers.send(to, mail));
+            }
+            Whose::Nobody => counters.between_clients += 1,
+        }
+        true
     }
 
     /// A super-packet of small segments goes as the packets that it stands for: the far end refuses to cut so finely for others.
@@ -207,10 +243,25 @@ impl Core {
             }
             taken += d.data.len();
             self.turn.bytes += d.data.len();
+            let local = if self.keep_local { d.to } else { None };
+            if let Some(workers) = &self.workers
+                && let shard = workers.shard()
+                && d.data.chunks(d.segment_size.max(1)).any(|one| shard.number_for(one) != shard.number())
+            {
+                let (remote, ecn) = (d.from, d.tos & 3);
+                self.sort(d.data, d.segment_size, |bytes| Mail::Datagram {
+                    link: id,
+                    remote,
+                    local,
+                    ecn,
+                    bytes,
+                });
+                continue;
+            }
             let input = Input::Datagrams {
                 link: id,
                 remote: d.from,
-                local: if self.keep_local { d.to } else { None },
+                local,
                 segment: d.segment_size,
                 bytes: d.data,
                 ecn: d.tos & 3,
@@ -222,6 +273,18 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// The kernel has joined datagrams of one sender that are for several loops: a handshake among data.
+    #[cold]
+    fn sort(&mut self, batch: &[u8], segment: usize, mail: impl Fn(Vec<u8>) -> Mail) {
+        let Some(workers) = &self.workers else { return };
+        for datagram in batch.chunks(segment.max(1)) {
+            // Its own, too, come back by mail: all that is rare goes one way.
+            self.counters.handed_on += 1;
+            let is_sent = workers.send(workers.shard().number_for(datagram), mail(datagram.to_vec()));
+            self.counters.handed_on_lost += u64::from(!is_sent);
+        }
     }
 
     /// Takes in what came by streams.

@@ -31,9 +31,12 @@ pub(crate) struct Mailbox {
     waker: Arc<Waker>,
 }
 
-/// The other threads' end.
+/// The other threads' end: of one loop, or of all loops of a gateway, the first one first.
 #[derive(Clone, Debug)]
-pub(crate) struct Outbox {
+pub(crate) struct Outbox(Vec<End>);
+
+#[derive(Clone, Debug)]
+struct End {
     posts: SyncSender<Post>,
     told: Sender<Request>,
     waker: Arc<Waker>,
@@ -45,7 +48,14 @@ pub(crate) fn mailbox() -> io::Result<(Mailbox, Outbox)> {
     let (tell, told) = channel();
     let waker = Arc::new(Waker::new()?);
     let inbox = Mailbox { posts, told, waker: Arc::clone(&waker) };
-    Ok((inbox, Outbox { posts: sender, told: tell, waker }))
+    Ok((inbox, Outbox(vec![End { posts: sender, told: tell, waker }])))
+}
+
+/// The same for so many loops: a mailbox for each, and one end that asks them all.
+pub(crate) fn mailboxes(count: u32) -> io::Result<(Vec<Mailbox>, Outbox)> {
+    let both: Vec<(Mailbox, Outbox)> = (0..count).map(|_| mailbox()).collect::<io::Result<_>>()?;
+    let (inboxes, outboxes): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+    Ok((inboxes, Outbox(outboxes.into_iter().flat_map(|outbox| outbox.0).collect())))
 }
 
 impl Mailbox {
@@ -72,28 +82,52 @@ impl Mailbox {
 }
 
 impl Outbox {
-    /// Asks the loop and waits for its answer.
+    /// Asks the loop, or all loops, and waits for the answer.
     pub(crate) fn ask(&self, request: Request) -> anyhow::Result<Response> {
-        let (reply, answer) = sync_channel(1);
-        let stopping = || failure(Code::NotRunning, "the daemon is stopping");
-        self.posts.send(Post { request, reply }).map_err(|_| stopping())?;
-        self.waker.wake();
-        answer.recv_timeout(PATIENCE).map_err(|error| match error {
-            RecvTimeoutError::Disconnected => stopping(),
-            RecvTimeoutError::Timeout => failure(
-                Code::NotRunning,
-                format!("the daemon did not answer within {} s", PATIENCE.as_secs()),
-            ),
-        })
+        let asked: Vec<_> = self.asked(&request).iter().map(|end| end.ask(request.clone())).collect();
+        let mut answers = asked.into_iter().map(|answer| answer.and_then(|answer| wait(&answer)));
+        let first = answers.next().unwrap_or_else(|| Err(stopping()));
+        answers.try_fold(first?, |all, answer| Ok(all.with(answer?)))
     }
 
     /// Asks the loop and does not wait, however much it has to do: who tells may be who the loop
     /// waits for. What waits is bounded by what there is to tell of: clients and endpoints.
     pub(crate) fn tell(&self, request: Request) {
+        self.asked(&request).iter().for_each(|end| end.tell(request.clone()));
+    }
+
+    fn asked(&self, request: &Request) -> &[End] {
+        if request.is_for_all_loops() { &self.0 } else { &self.0[..1] }
+    }
+}
+
+impl End {
+    /// Where the answer will come.
+    fn ask(&self, request: Request) -> anyhow::Result<Receiver<Response>> {
+        let (reply, answer) = sync_channel(1);
+        self.posts.send(Post { request, reply }).map_err(|_| stopping())?;
+        self.waker.wake();
+        Ok(answer)
+    }
+
+    fn tell(&self, request: Request) {
         if self.told.send(request).is_ok() {
             self.waker.wake();
         }
     }
+}
+
+fn wait(answer: &Receiver<Response>) -> anyhow::Result<Response> {
+    answer.recv_timeout(PATIENCE).map_err(|error| match error {
+        RecvTimeoutError::Disconnected => stopping(),
+        RecvTimeoutError::Timeout => {
+            failure(Code::NotRunning, format!("the daemon did not answer within {} s", PATIENCE.as_secs()))
+        }
+    })
+}
+
+fn stopping() -> anyhow::Error {
+    failure(Code::NotRunning, "the daemon is stopping")
 }
 
 /// The loop answers whatever is asked.
@@ -106,6 +140,7 @@ impl ControlHandler for Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::flows::Flows;
 
     #[test]
     fn who_tells_does_not_wait_for_the_loop() {
@@ -113,5 +148,34 @@ mod tests {
         // On this thread, which is the loop's: were there a bound, it would wait for itself.
         (0..WAITING * 4).for_each(|_| outbox.tell(Request::Clients {}));
         assert_eq!(std::iter::from_fn(|| inbox.next()).count(), WAITING * 4);
+    }
+
+    #[test]
+    fn all_loops_are_asked_what_is_for_all_and_the_first_one_the_rest() {
+        let (inboxes, outbox) = mailboxes(3).unwrap();
+        let answering: Vec<_> = inboxes
+            .into_iter()
+            .zip([1, 10, 100])
+            .map(|(inbox, total)| {
+                std::thread::spawn(move || {
+                    let mut asked = 0;
+                    while let Some(post) = inbox.wait() {
+                        asked += 1;
+                        let flows = Flows { counted: true, total, flows: Vec::new() };
+                        post.reply.send(Response::Flows { flows: Box::new(flows) }).unwrap();
+                    }
+                    asked
+                })
+            })
+            .collect();
+        let total = |request| match outbox.ask(request).unwrap() {
+            Response::Flows { flows } => flows.total,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(total(Request::Flows { most: 5 }), 111);
+        assert_eq!(total(Request::History { since: 0 }), 1);
+        drop(outbox);
+        let asked: Vec<i32> = answering.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(asked, [2, 1, 1]);
     }
 }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client. A gateway's
-//! handshakes are worked on by a thread of their own ([`handshakes`]), and so is TLS ([`streams`]).
+//! handshakes are worked on by a thread of their own ([`handshakes`]), and so is TLS ([`streams`]). A gateway may have several such loops
+//! ([`workers`]).
 
 mod core;
 mod devices;
@@ -23,15 +24,17 @@ mod run;
 mod sockets;
 mod streams;
 mod watchdog;
+mod workers;
 
 pub(crate) use core::Core;
 pub(crate) use devices::{DEVICE_QUEUE, Devices, Tap};
 pub(crate) use links::Links;
 pub(crate) use lost::Lost;
-pub(crate) use mailbox::{Mailbox, Outbox, mailbox};
+pub(crate) use mailbox::{Mailbox, Outbox, mailbox, mailboxes};
 pub(crate) use reload::Reload;
 pub(crate) use run::{Flow, Role, Running, run};
 pub(crate) use watchdog::Watchdog;
+pub(crate) use workers::{Mail, Workers, part, workers};
 
 use rand::TryRngCore;
 use rand::rngs::OsRng;

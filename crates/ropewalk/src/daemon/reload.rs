@@ -43,8 +43,8 @@ impl Reload {
         }
         let engine = applied(&self.current.engine, &new.engine);
         let Config { backhaul, client_to_client, .. } = running.core.engine.config().clone();
-        running.core.engine.reconfigure(Config { backhaul, client_to_client, ..engine.to_config() });
-        running.set_busy_poll(new.engine.busy_poll());
+        let config = Config { backhaul, client_to_client, ..engine.to_config() };
+        running.reconfigure(config, new.engine.busy_poll());
         if !self.level_fixed
             && new.log.level != self.current.log.level
             && let Err(error) = logging::set_filter(new.log.level.as_deref())
@@ -84,6 +84,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.global6", old.serve.global6 != new.serve.global6),
         ("serve.proxy-ndp", old.serve.proxy_ndp != new.serve.proxy_ndp),
         ("serve.client-to-client", old.serve.client_to_client != new.serve.client_to_client),
+        ("serve.workers", old.serve.workers != new.serve.workers),
         ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),
         ("serve.tls-endpoints", old.serve.tls_endpoints != new.serve.tls_endpoints),

@@ -4,10 +4,12 @@ use super::core::{Buffers, Core};
 use super::handshakes::Worker;
 use super::mailbox::Mailbox;
 use super::watchdog::Watchdog;
+use super::workers::{Mail, part};
 use crate::control::protocol::{Request, Response};
 use crate::report::history::History;
 use anyhow::Context;
-use ropewalk_bond::api::Event;
+use ropewalk_bond::api::{Event, Input};
+use ropewalk_bond::config::Config;
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller, Ready, Signal, Signals, SleepWatch};
 use ropewalk_net::service;
@@ -25,6 +27,7 @@ const NEWS: u64 = 3;
 const HANDSHAKES: u64 = 4;
 const STREAMS: u64 = 5;
 const SLEEP: u64 = 6;
+const WORKERS: u64 = 7;
 const LINKS: u64 = 16;
 /// What links say of themselves; sockets have 32 bits.
 const FEEDBACK: u64 = 1 << 33;
@@ -72,7 +75,8 @@ pub(crate) struct Running {
     pub core: Core,
     poller: Poller,
     mailbox: Mailbox,
-    signals: Signals,
+    /// The first loop's.
+    signals: Option<Signals>,
     /// Ends a wait that began before the machine slept; none where the kernel has no such thing.
     sleep: Option<SleepWatch>,
     watchdog: Watchdog,
@@ -89,7 +93,7 @@ impl Running {
     pub(crate) fn new(
         core: Core,
         mailbox: Mailbox,
-        signals: Signals,
+        signals: Option<Signals>,
         busy_poll: Duration,
     ) -> anyhow::Result<Running> {
         let poller = Poller::new().context("epoll cannot be had")?;
@@ -97,7 +101,12 @@ impl Running {
             poller.add(&device.tun, DEVICES + u64::from(id), Interest::Read)?;
         }
         poller.add(mailbox.waker(), MAIL, Interest::Read)?;
-        poller.add(&signals, SIGNALS, Interest::Read)?;
+        if let Some(signals) = &signals {
+            poller.add(signals, SIGNALS, Interest::Read)?;
+        }
+        if let Some(workers) = &core.workers {
+            poller.add(workers.waker(), WORKERS, Interest::Read)?;
+        }
         let sleep = SleepWatch::told_to(&poller, SLEEP);
         let watchdog = Watchdog::new(clock::now());
         let history = History::default();
@@ -181,9 +190,43 @@ impl Running {
         }
     }
 
-    /// Changes how long the loop looks for work before it sleeps.
-    pub(crate) fn set_busy_poll(&mut self, time: Duration) {
-        self.busy_poll = time;
+    /// Changes the engine's settings, which are the whole gateway's, and how long to look for work
+    /// before sleeping.
+    pub(crate) fn reconfigure(&mut self, config: Config, busy_poll: Duration) {
+        self.busy_poll = busy_poll;
+        let Some(workers) = &self.core.workers else { return self.core.engine.reconfigure(config) };
+        if workers.is_first() {
+            workers.send_to_others(|| Mail::Settings(Box::new(config.clone()), busy_poll));
+        }
+        self.core.engine.reconfigure(part(config, workers.shard().of()));
+    }
+
+    /// Hands other loops what the engine has for theirs.
+    fn exchange(&mut self) {
+        let Core { engine, workers: Some(workers), .. } = &mut self.core else { return };
+        while let Some((to, visitor)) = engine.next_visitor() {
+            if workers.has_room_for_visitor(to) {
+                workers.send(to, Mail::Visitor(visitor));
+            } else {
+                engine.forget_visitor(visitor, clock::now());
+            }
+        }
+        while let Some(reply) = engine.next_reply() {
+            workers.send(0, Mail::Reply(reply));
+        }
+    }
+
+    /// Before the role hears of it: whose the addresses inside are.
+    fn note_client(&self, event: &Event) {
+        let Core { engine, workers: Some(workers), .. } = &self.core else { return };
+        match event {
+            Event::ClientUp { client, inside, .. } => workers.client_came(client, inside),
+            // Another session of it may have begun meanwhile.
+            Event::ClientDown { client, .. } if engine.inside_of(client).is_empty() => {
+                workers.client_went(client);
+            }
+            _ => {}
+        }
     }
 
     /// Waits for work until `due`; busily at first, if asked to.
@@ -223,7 +266,14 @@ pub(crate) fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result
     let mut events = Events::new(READY);
     let mut buffers = Buffers::new();
     let outcome = turns(running, role, &mut events, &mut buffers);
-    service::stopping();
+    match &running.core.workers {
+        None => service::stopping(),
+        Some(workers) if workers.is_first() => {
+            service::stopping();
+            workers.send_to_others(|| Mail::Stop);
+        }
+        Some(_) => {}
+    }
     role.on_stop(running, clock::now());
     let farewell = running.farewell();
     outcome.and(farewell)
@@ -245,7 +295,9 @@ fn turns(
         if let Some(worker) = &mut running.handshakes {
             worker.give_jobs(&mut running.core.engine);
         }
+        running.exchange();
         while let Some(event) = running.core.events.pop_front() {
+            running.note_client(&event);
             if role.on_event(running, event, clock::now())? == Flow::Stop {
                 return Ok(());
             }
@@ -261,7 +313,8 @@ fn turns(
         let now = clock::now();
         running.read_links(now);
         running.core.on_timeout(now);
-        running.watchdog.on_timer(now);
+        running.core.workers.iter().for_each(|workers| workers.mark_turn());
+        running.watchdog.on_timer(now, running.core.workers.as_ref());
         if now >= role.due() && role.on_timer(running, now)? == Flow::Stop {
             return Ok(());
         }
@@ -292,6 +345,7 @@ fn serve(
             }
         }
         STREAMS => running.core.read_streams()?,
+        WORKERS => return on_mail(running, role),
         // The turn looks at all timers.
         SLEEP => running.sleep.iter().for_each(SleepWatch::clear),
         device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
@@ -304,9 +358,39 @@ fn serve(
     Ok(Flow::Continue)
 }
 
+/// Other loops have handed something over.
+fn on_mail(running: &mut Running, role: &mut impl Role) -> anyhow::Result<Flow> {
+    running.core.workers.iter().for_each(|workers| workers.waker().clear());
+    while let Some(mail) = running.core.workers.as_ref().and_then(|workers| workers.next()) {
+        let (now, engine) = (clock::now(), &mut running.core.engine);
+        match mail {
+            Mail::Visitor(visitor) => engine.on_visitor(visitor, now),
+            Mail::Reply(reply) => engine.on_reply(reply, now),
+            Mail::Event(event) => {
+                if role.on_event(running, event, now)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            Mail::Packet { vnet, bytes } => {
+                engine.handle(Input::Device { device: 0, vnet, packet: &bytes }, now);
+                running.core.pump()?;
+            }
+            Mail::Datagram { link, remote, local, ecn, mut bytes } => {
+                let segment = bytes.len();
+                engine.handle(Input::Datagrams { link, remote, local, segment, bytes: &mut bytes, ecn }, now);
+                running.core.pump()?;
+            }
+            Mail::Settings(config, busy_poll) => running.reconfigure(*config, busy_poll),
+            Mail::Failed(why) => anyhow::bail!("a worker has ended: {why}"),
+            Mail::Stop => return Ok(Flow::Stop),
+        }
+    }
+    Ok(Flow::Continue)
+}
+
 fn on_signals(running: &mut Running, role: &mut impl Role) -> Flow {
     let (mut stop, mut reload) = (false, false);
-    for signal in running.signals.pending() {
+    for signal in running.signals.iter_mut().flat_map(Signals::pending) {
         stop |= signal == Signal::Stop;
         reload |= signal == Signal::Reload;
     }

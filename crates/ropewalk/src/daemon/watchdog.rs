@@ -1,5 +1,6 @@
-//! Telling systemd that the loop is alive.
+//! Telling systemd that the loop is alive, and all loops where there are several.
 
+use super::workers::Workers;
 use ropewalk_net::service;
 use ropewalk_time::{Duration, Time};
 
@@ -22,11 +23,12 @@ impl Watchdog {
         self.next
     }
 
-    /// Gives the sign if it is due.
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        if let Some(every) = self.every.filter(|_| now >= self.next) {
+    /// Gives the sign if it is due, and no other loop stands still.
+    pub(crate) fn on_timer(&mut self, now: Time, workers: Option<&Workers>) {
+        let Some(every) = self.every.filter(|_| now >= self.next) else { return };
+        self.next = now + every;
+        if workers.is_none_or(|w| w.is_first() && w.have_turned()) {
             service::alive();
-            self.next = now + every;
         }
     }
 }

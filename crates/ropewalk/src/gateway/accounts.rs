@@ -1,5 +1,7 @@
 //! When what clients use is looked at, and handed on.
 
+use super::SharedClients;
+use super::quotas::Quotas;
 use ropewalk_bond::engine::{Carried, Engine};
 use ropewalk_fleet::Usage;
 use ropewalk_session::PublicKey;
@@ -8,9 +10,11 @@ use ropewalk_time::{Duration, Time};
 /// How often.
 const EVERY: Duration = Duration::from_secs(3);
 
-/// The accounts of a gateway's clients; the engine keeps them.
+/// The accounts of an engine's clients, who are held to their quotas.
 #[derive(Debug)]
 pub(super) struct Accounts {
+    clients: SharedClients,
+    quotas: Quotas,
     /// Somebody wanted to know when it was looked last.
     are_kept: bool,
     due: Time,
@@ -18,9 +22,10 @@ pub(super) struct Accounts {
 
 impl Accounts {
     /// Accounts from now on, if somebody wants to know.
-    pub(super) fn new(are_wanted: bool, engine: &mut Engine, now: Time) -> Accounts {
-        engine.meter(are_wanted);
-        Accounts { are_kept: are_wanted, due: now + EVERY }
+    pub(super) fn new(clients: SharedClients, quotas: Quotas, engine: &mut Engine, now: Time) -> Accounts {
+        let are_kept = clients.meters();
+        engine.meter(are_kept);
+        Accounts { clients, quotas, are_kept, due: now + EVERY }
     }
 
     /// When it is to be looked next.
@@ -28,21 +33,26 @@ impl Accounts {
         self.due
     }
 
-    /// What every client has used since the last time, if somebody wants to know. What was used
-    /// while nobody did is never told.
-    pub(super) fn settle(
-        &mut self,
-        are_wanted: bool,
-        engine: &mut Engine,
-        now: Time,
-    ) -> Vec<(PublicKey, Usage)> {
+    /// The quotas that clients are held to.
+    pub(super) fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// Notes what every client has used since the last time, if somebody wants to know. What was
+    /// used while nobody did is never told.
+    pub(super) fn settle(&mut self, engine: &mut Engine, now: Time) {
         self.due = now + EVERY;
+        let are_wanted = self.clients.meters();
         if std::mem::replace(&mut self.are_kept, are_wanted) != are_wanted {
             engine.meter(are_wanted);
         }
         let usage = |(client, carried): (PublicKey, Carried)| {
             (client, Usage { from_client: carried.received, to_client: carried.sent })
         };
-        engine.take_carried().into_iter().map(usage).collect()
+        let used: Vec<(PublicKey, Usage)> = engine.take_carried().into_iter().map(usage).collect();
+        self.clients.used(&used);
+        if !used.is_empty() {
+            self.quotas.look();
+        }
     }
 }

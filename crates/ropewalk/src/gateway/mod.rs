@@ -12,6 +12,7 @@ pub(crate) mod quotas;
 pub(crate) mod radios;
 mod registry;
 pub(crate) mod tls;
+pub(crate) mod worker;
 
 pub(crate) use registry::SharedClients;
 
@@ -59,7 +60,7 @@ pub(crate) struct Gateway {
     certificate: Option<Certificate>,
     streams_due: Time,
     /// What clients use, and those who may use only so much.
-    accounts: Option<(Accounts, Quotas)>,
+    accounts: Option<Accounts>,
     /// What clients are granted.
     keeper: Keeper,
     /// Who are answered for its clients' IPv6 addresses.
@@ -116,18 +117,12 @@ impl Gateway {
     /// Counts what clients use, and holds them to their quotas.
     pub(crate) fn keep_accounts(&mut self, quotas: Quotas, running: &mut Running) {
         let engine = &mut running.core.engine;
-        self.accounts = Some((Accounts::new(self.clients.meters(), engine, self.started), quotas));
+        self.accounts = Some(Accounts::new(self.clients.clone(), quotas, engine, self.started));
     }
 
     /// Notes what was used since the last time.
     fn settle(&mut self, running: &mut Running, now: Time) {
-        if let Some((accounts, quotas)) = &mut self.accounts {
-            let used = accounts.settle(self.clients.meters(), &mut running.core.engine, now);
-            self.clients.used(&used);
-            if !used.is_empty() {
-                quotas.look();
-            }
-        }
+        self.accounts.iter_mut().for_each(|accounts| accounts.settle(&mut running.core.engine, now));
     }
 
     /// Says in a snapshot how clients stand, and what they are granted.
@@ -136,8 +131,8 @@ impl Gateway {
         for peer in &mut status.peers {
             peer.granted = granted.get(&peer.name).cloned();
         }
-        let Some((_, quotas)) = &self.accounts else { return };
-        let latest = quotas.latest();
+        let Some(accounts) = &self.accounts else { return };
+        let latest = accounts.quotas().latest();
         for peer in &mut status.peers {
             peer.quota = latest.accounts.get(&peer.name).map(QuotaStatus::new);
         }
@@ -149,7 +144,7 @@ impl Gateway {
         self.settle(running, now);
         self.clients.drain(!off);
         if !off {
-            running.core.engine.dismiss_all("this gateway is drained");
+            running.core.engine.dismiss_all(DRAINED);
         }
         let said =
             if off { "sessions are taken again" } else { "clients are sent elsewhere, and none are taken" };
@@ -222,7 +217,7 @@ impl Role for Gateway {
                     hooks.came(client, self.clients.name_of(&client), &inside, remote.ip());
                 }
                 self.keeper.came(&name);
-                self.accounts.iter().for_each(|(_, quotas)| quotas.look());
+                self.accounts.iter().for_each(|accounts| accounts.quotas().look());
                 self.neighbours.iter().for_each(Neighbours::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
                 running.history.note(now, What::ClientUp { peer: self.name(&client) });
@@ -295,7 +290,7 @@ impl Role for Gateway {
                 Response::Done { said: String::new() }
             }
             Request::Dismiss { client } => {
-                running.core.engine.dismiss(&client, "another gateway serves it");
+                running.core.engine.dismiss(&client, ELSEWHERE);
                 Response::Done { said: String::new() }
             }
             Request::JoinClients { on } => {
@@ -327,7 +322,7 @@ impl Role for Gateway {
                 tls.keep(used);
             }
         }
-        if self.accounts.as_ref().is_some_and(|(accounts, _)| accounts.due() <= now) {
+        if self.accounts.as_ref().is_some_and(|accounts| accounts.due() <= now) {
             self.settle(running, now);
         }
         if let (Some(channel_switcher), Some(radios)) = (&mut self.channel_switcher, &self.radios)
@@ -354,7 +349,7 @@ impl Role for Gateway {
             self.audit.note(Entry::new("reloaded"));
         }
         self.keeper.again();
-        self.accounts.iter().for_each(|(_, quotas)| quotas.again());
+        self.accounts.iter().for_each(|accounts| accounts.quotas().again());
         self.neighbours.iter().for_each(Neighbours::again);
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
@@ -372,7 +367,7 @@ impl Role for Gateway {
     }
 
     fn due(&self) -> Time {
-        let accounts = self.accounts.as_ref().map_or(Time::NEVER, |(accounts, _)| accounts.due());
+        let accounts = self.accounts.as_ref().map_or(Time::NEVER, Accounts::due);
         self.channel_switcher
             .as_ref()
             .map_or(self.look, |m| self.look.min(m.due()))
@@ -380,6 +375,10 @@ impl Role for Gateway {
             .min(self.streams_due)
     }
 }
+
+/// Why clients' sessions end here, though they may come in.
+const DRAINED: &str = "this gateway is drained";
+const ELSEWHERE: &str = "another gateway serves it";
 
 /// How soon after news of a path, and how often, TLS is told which streams sessions use.
 const STREAMS_SOON: Duration = Duration::from_millis(50);

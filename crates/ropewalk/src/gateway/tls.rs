@@ -5,6 +5,7 @@ use crate::exit::{Code, failure};
 use crate::state::StateDir;
 use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ropewalk_bond::engine::Shard;
 use ropewalk_net::tls::{Identity, Listeners, Tls, make_certificate};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -75,12 +76,12 @@ fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
     })
 }
 
-/// Starts to offer it: [`Listeners`] were opened while rights for low ports were there.
-pub(crate) fn offer(listeners: Listeners, identity: Identity) -> anyhow::Result<Tls> {
+/// Starts to offer it, for each loop: [`Listeners`] were opened while rights for low ports were there.
+pub(crate) fn offer(listeners: Listeners, identity: Identity, shard: Shard) -> anyhow::Result<Vec<Tls>> {
     for address in listeners.addresses() {
         tracing::info!(%address, "listening for TLS");
     }
-    Tls::start(listeners, Some(identity)).context("TLS cannot be offered")
+    Tls::start_for(shard, listeners, Some(identity)).context("TLS cannot be offered")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use ropewalk_bond::flows::{FlowStatus, FlowsStatus, Way};
 use ropewalk_session::PublicKey;
 use ropewalk_time::Time;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
 
 /// Connections that are told of at most: more is no table for people, and takes the loop's time.
@@ -66,6 +67,16 @@ impl Flows {
     fn new(status: &FlowsStatus, now: Time, name: impl Fn(&PublicKey) -> String) -> Flows {
         let flows = status.flows.iter().map(|f| Flow::new(f, name(&f.peer), now)).collect();
         Flows { counted: status.counted, total: status.total as u64, flows }
+    }
+
+    /// Those of another loop, too, and of all as many as before.
+    pub(crate) fn absorb(&mut self, other: Flows) {
+        let most = self.flows.len().max(other.flows.len());
+        self.counted |= other.counted;
+        self.total += other.total;
+        self.flows.extend(other.flows);
+        self.flows.sort_by_key(|f| Reverse((f.sent_bps + f.received_bps, f.sent_bytes + f.received_bytes)));
+        self.flows.truncate(most);
     }
 
     /// As `ropewalk flows` prints them.

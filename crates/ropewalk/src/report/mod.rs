@@ -12,6 +12,7 @@ pub(crate) mod pep;
 pub(crate) mod quota;
 pub(crate) mod reasons;
 pub(crate) mod table;
+pub(crate) mod workers;
 
 use crate::daemon::Core;
 use ipnet::IpNet;
@@ -47,6 +48,9 @@ pub(crate) struct Snapshot {
     pub memory_peak: u64,
     /// Packet memory there is, bytes.
     pub memory_limit: u64,
+    /// Gateway with several workers: each of them.
+    #[serde(default)]
+    pub workers: Vec<workers::Worker>,
     /// What runs slower than it could, and why; and what does not work.
     pub notes: Vec<String>,
     /// Access point: the radio that may leave its channel, if one may.
@@ -374,6 +378,7 @@ pub(crate) fn take(
         gateways: None,
         uplinks: Vec::new(),
         outages: Outages::default(),
+        workers: core.workers.iter().map(|_| workers::Worker::of(status.peers.len(), core)).collect(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),
         version: 1,
         role: role.into(),
@@ -388,7 +393,7 @@ pub(crate) fn take(
             replayed: d.replayed,
             handshakes: d.handshakes,
             inner: d.inner,
-            unroutable: d.unroutable,
+            unroutable: d.unroutable + c.between_clients,
             too_long: d.too_long,
         },
         io: Io {

@@ -1,5 +1,6 @@
 //! The snapshot as a user wants to read it.
 
+use super::workers::Worker;
 use super::{Path, Peer, Snapshot};
 use ratatui::text::Span;
 use std::fmt::Write;
@@ -8,6 +9,7 @@ use std::fmt::Write;
 pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}, up {}", now.role, now.device, time(now.uptime_s));
+    workers(&mut out, earlier, now);
     if now.peers.is_empty() {
         out.push_str("nobody is connected\n");
     }
@@ -39,6 +41,24 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         let _ = writeln!(out, "\nnote: {note}");
     }
     out
+}
+
+/// How busy each of a gateway's workers is.
+fn workers(out: &mut String, earlier: Option<&Snapshot>, now: &Snapshot) {
+    if now.workers.is_empty() {
+        return;
+    }
+    let line = |(number, worker): (usize, &Worker)| {
+        let before = earlier.and_then(|e| Some((e.clock_ns, e.workers.get(number)?)));
+        let busy = before.map_or_else(String::new, |(since, before)| {
+            let seconds = now.clock_ns.saturating_sub(since) as f64 / 1e9;
+            let share = (worker.processor_s - before.processor_s) / seconds.max(1e-3);
+            format!(" ({:.0} % busy)", 100.0 * share)
+        });
+        format!("{}{busy}", worker.sessions)
+    };
+    let all: Vec<String> = now.workers.iter().enumerate().map(line).collect();
+    let _ = writeln!(out, "workers: {}, with sessions: {}", all.len(), all.join(", "));
 }
 
 fn session(out: &mut String, now: &Snapshot, p: &Peer) {

@@ -227,7 +227,7 @@ impl Daemon<'_> {
 
     fn on_time(&mut self) -> anyhow::Result<()> {
         let now = self.now();
-        self.watchdog.on_timer(now);
+        self.watchdog.on_timer(now, None);
         if self.dial_at.is_some_and(|at| at <= now) {
             self.dial();
         }

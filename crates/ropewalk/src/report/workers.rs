@@ -1,0 +1,77 @@
+//! A gateway's workers, and one snapshot of them all.
+
+use super::{Drops, Io, Snapshot};
+use crate::daemon::Core;
+use ropewalk_net::clock;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// One of a gateway's workers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Worker {
+    /// Sessions that it has.
+    pub sessions: u64,
+    /// Processor time that it has used, seconds.
+    pub processor_s: f64,
+    /// Packets that came to it and were another's.
+    pub handed_on: u64,
+    /// Of these, those that were dropped since too many waited there.
+    pub handed_on_lost: u64,
+}
+
+impl Worker {
+    /// The one whose loop asks.
+    pub(super) fn of(sessions: usize, core: &Core) -> Worker {
+        Worker {
+            sessions: sessions as u64,
+            processor_s: clock::processor_time().as_secs_f64(),
+            handed_on: core.counters.handed_on,
+            handed_on_lost: core.counters.handed_on_lost,
+        }
+    }
+}
+
+impl Snapshot {
+    /// Another loop of the same gateway, too.
+    pub(crate) fn absorb(&mut self, other: Snapshot) {
+        self.peers.extend(other.peers);
+        self.workers.extend(other.workers);
+        self.drops.absorb(&other.drops);
+        self.io.absorb(&other.io);
+        self.memory_used += other.memory_used;
+        self.memory_peak += other.memory_peak;
+        self.memory_limit += other.memory_limit;
+        self.notes.extend(other.notes);
+        let mut seen = BTreeSet::new();
+        self.notes.retain(|note| seen.insert(note.clone()));
+    }
+}
+
+impl Drops {
+    fn absorb(&mut self, other: &Drops) {
+        let Drops { malformed, unknown, forged, replayed, handshakes, inner, unroutable, too_long } = self;
+        *malformed += other.malformed;
+        *unknown += other.unknown;
+        *forged += other.forged;
+        *replayed += other.replayed;
+        *handshakes += other.handshakes;
+        *inner += other.inner;
+        *unroutable += other.unroutable;
+        *too_long += other.too_long;
+    }
+}
+
+impl Io {
+    fn absorb(&mut self, other: &Io) {
+        self.device_in += other.device_in;
+        self.device_out += other.device_out;
+        self.device_refused += other.device_refused;
+        self.batches += other.batches;
+        self.send_full += other.send_full;
+        self.send_too_big += other.send_too_big;
+        self.send_unreachable += other.send_unreachable;
+        self.overruns += other.overruns;
+        self.wakeups += other.wakeups;
+    }
+}

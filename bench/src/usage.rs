@@ -36,6 +36,22 @@ pub fn cpu_seconds(pid: u32) -> Option<f64> {
     Stat::of(pid).map(|stat| stat.own)
 }
 
+/// Processor time of one thread of a process so far, in s.
+pub fn thread_seconds(pid: u32, thread: u32) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    // Nanoseconds that it ran, nanoseconds that it waited, times that it ran.
+    let ran: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(ran / 1e9)
+}
+
+/// The thread of a process that has this name.
+pub fn thread_named(pid: u32, name: &str) -> Option<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    threads.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).find(|thread| {
+        fs::read_to_string(format!("/proc/{pid}/task/{thread}/comm")).is_ok_and(|comm| comm.trim() == name)
+    })
+}
+
 /// Processor time so far, in s, of all processes but this one and those that come from it. What disturbs a
 /// measurement is the difference of two of these.
 pub fn cpu_seconds_of_others() -> f64 {
@@ -102,6 +118,10 @@ mod tests {
         let grown = heap_mib(pid).unwrap() - heap;
         assert!((8.0..30.0).contains(&grown), "{grown} MiB for {} and {}", small.len(), large.len());
         assert!(cpu_seconds(pid).is_some());
+        assert!(thread_seconds(pid, pid).is_some());
+        let named = std::thread::Builder::new().name("a-thread".into());
+        let found = named.spawn(move || thread_named(pid, "a-thread")).unwrap().join().unwrap();
+        assert!(found.is_some_and(|thread| thread != pid) && thread_named(pid, "nobody").is_none());
         assert!(cpu_seconds_of_others() >= 0.0);
     }
 }

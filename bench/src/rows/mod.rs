@@ -7,6 +7,7 @@ mod bunch;
 mod call;
 mod ceiling;
 mod compare;
+mod cores;
 mod crowd;
 mod dual_band;
 mod environments;
@@ -55,7 +56,7 @@ pub struct Row {
 }
 
 /// All rows, in the order of the table.
-pub const ALL: [Row; 28] = [
+pub const ALL: [Row; 29] = [
     Row {
         name: "equal",
         what: "one CUBIC flow over 20+20 Mb/s, 10 ms one way",
@@ -188,6 +189,13 @@ pub const ALL: [Row; 28] = [
         by_binary: true,
         measurements: ceiling::measurements,
         run: ceiling::run,
+    },
+    Row {
+        name: "cores",
+        what: "a gateway's second loop: eight clients by two over one, and a neighbour that floods the other loop",
+        by_binary: true,
+        measurements: cores::measurements,
+        run: cores::run,
     },
     Row {
         name: "tls",

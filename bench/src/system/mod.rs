@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use ropewalk_lab::{Paths, Ping, Process};
+use ropewalk_lab::{Namespace, Paths, Ping, Process};
 
 use crate::site::Site;
 
@@ -139,11 +139,16 @@ fn endpoint(n: u64, port: u16) -> SocketAddr {
 
 /// Waits until `target` answers the client; fails with what the processes said.
 fn wait_for_ping(site: &Site, open: &mut Open) -> Result<()> {
+    wait_for_ping_from(&site.lab.client, open)
+}
+
+/// The same for a client in another namespace.
+fn wait_for_ping_from(client: &Namespace, open: &mut Open) -> Result<()> {
     let until = Instant::now() + PATIENCE;
     let timeout = Duration::from_millis(100);
     loop {
         let ping = Ping::new(open.target).count(1).timeout(timeout);
-        if ping.run(&site.lab.client).is_ok_and(|report| report.received > 0) {
+        if ping.run(client).is_ok_and(|report| report.received > 0) {
             return Ok(());
         }
         for (name, process) in &mut open.processes {

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use ropewalk_lab::{Paths, Process};
+use ropewalk_lab::{Namespace, Paths, Process};
 
-use super::{Open, endpoint, wait_for_ping};
+use super::{Open, endpoint, wait_for_ping, wait_for_ping_from};
 use crate::site::Site;
 
 const PORT: u16 = 4500;
@@ -51,6 +51,14 @@ impl Gateway {
         let settings = fresh_directory(site, "settings")?.join("gateway.toml");
         std::fs::write(&settings, format!("[engine]\nmax-clients = {}\n", clients.max(4096)))?;
         Gateway::start_with(program, site, prefix, &["--config", text(&settings)?])
+    }
+
+    /// The same with a network of 24 bits and so many loops.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn start_workers(program: &Path, site: &Site, workers: u32) -> Result<Gateway> {
+        Gateway::start_with(program, site, 24, &["--workers", &workers.to_string()])
     }
 
     /// The same with more options.
@@ -96,6 +104,34 @@ impl Gateway {
     /// Where clients reach it, by path `n`.
     pub fn endpoint(n: u64) -> SocketAddr {
         endpoint(n, PORT)
+    }
+
+    /// A client `client-<n>` in each of these namespaces, from 1, by path `n` alone; all are ready for use when this
+    /// returns.
+    ///
+    /// # Errors
+    /// If a program does not start, or no ping comes back.
+    pub fn clients(&self, site: &Site, namespaces: &[Namespace]) -> Result<Vec<Open>> {
+        let one = |(n, namespace): (u64, &Namespace)| -> Result<Open> {
+            let token = self.invite_by(site, &format!("client-{n}"), n)?;
+            let (state, path) = (fresh_directory(site, "client")?, path_of(n));
+            let words = ["up", &token, "--state", text(&state)?, "--path", &path];
+            let mut open = Open::bare(INSIDE.parse()?);
+            open.processes = vec![("ropewalk up", namespace.start(&self.program, words)?)];
+            wait_for_ping_from(namespace, &mut open)?;
+            Ok(open)
+        };
+        let all = (1..).zip(namespaces).map(one).collect::<Result<Vec<_>>>()?;
+        std::thread::sleep(SETTLE);
+        Ok(all)
+    }
+
+    /// `ropewalk status --json` of the gateway.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn status(&self, site: &Site) -> Result<serde_json::Value> {
+        status(&site.lab.gateway, &self.program, &self.state)
     }
 
     /// Makes an invite; gives its token.
@@ -188,9 +224,7 @@ impl Bond {
     /// # Errors
     /// If the client does not answer.
     pub fn status(&self, site: &Site) -> Result<serde_json::Value> {
-        let said =
-            site.lab.client.exec(&self.program, ["status", "--json", "--state", text(&self.state)?])?;
-        Ok(serde_json::from_slice(&said.stdout)?)
+        status(&site.lab.client, &self.program, &self.state)
     }
 
     fn goes_by_tls(&self, site: &Site) -> Result<bool> {
@@ -223,6 +257,11 @@ impl Bond {
 /// Path `n` as the client's options name it.
 fn path_of(n: u64) -> String {
     format!("{}@{}", Paths::interface(n), endpoint(n, PORT))
+}
+
+fn status(namespace: &Namespace, program: &str, state: &Path) -> Result<serde_json::Value> {
+    let said = namespace.exec(program, ["status", "--json", "--state", text(state)?])?;
+    Ok(serde_json::from_slice(&said.stdout)?)
 }
 
 /// A new directory that goes with the site.

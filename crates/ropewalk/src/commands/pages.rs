@@ -4,7 +4,7 @@ use crate::cli;
 use crate::config::File;
 use crate::metrics::{
     ACCESS_POINT, BUNCH_AP, BUNCH_BYPASSED, BUNCH_GATEWAY, CONTRIBUTOR, GATEWAY, Kind, Metric, PATH, PEER,
-    PEP, PEP_BYPASSED, PEP_RESET, PROCESS, ROAM,
+    PEP, PEP_BYPASSED, PEP_RESET, PROCESS, ROAM, WORKER,
 };
 use crate::report::{self, Snapshot};
 use anyhow::Context;
@@ -131,6 +131,7 @@ fn metrics() -> String {
         "{MADE}# Metrics\n\n`--metrics ADDR:PORT` of `serve`, `up`, `ap`, `repeater`, `roam`, `pep`, `bunch gateway` and `bunch ap` serves them at `/metrics` (OpenMetrics). They are off by default.\n"
     );
     table(&mut out, "Of the daemon", "none", PROCESS);
+    table(&mut out, "Of a gateway's worker, where it has several", "`worker`, its number", WORKER);
     table(&mut out, "Of a gateway of the fleet", "`gateway`, its name", GATEWAY);
     table(&mut out, "Of a session", "`peer`, the client's name, or `gateway`", PEER);
     table(

@@ -1,11 +1,11 @@
-//! A worker thread for handshakes: one costs a hundred times what a packet does, and anybody can
+//! A thread for handshakes: one costs a hundred times what a packet does, and anybody can
 //! ask for them.
 //!
 //! ```text
-//!   engine ──HandshakeJob──▶ a few places ──▶ worker: works, rests ──HandshakeResult──▶ waker ──▶ loop ──▶ engine
+//!   engine ──HandshakeJob──▶ a few places ──▶ thread: works, rests ──HandshakeResult──▶ waker ──▶ loop ──▶ engine
 //! ```
 //!
-//! The engine keeps what waits, so what is more urgent goes first. The worker comes after the loop where both want the same processor, and
+//! The engine keeps what waits, so what is more urgent goes first. The thread comes after the loop where both want the same processor, and
 //! takes no more than half of one where nobody else wants it.
 
 use anyhow::Context;
@@ -16,31 +16,31 @@ use ropewalk_time::{Duration, Time};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Jobs at the worker: it need not wait for the loop between two of them, and a job that comes later and is more urgent waits for no more.
+/// Jobs at the thread: it need not wait for the loop between two of them, and a job that comes later and is more urgent waits for no more.
 const UNDER_WAY: usize = 16;
 /// So many results wake the loop; fewer do when nothing is left to do. A turn of the loop for each would cost half as much as the job.
 const RESULTS: usize = 8;
 /// A stack of 2 MiB, which is the default, may become one huge page.
 const STACK: usize = 256 << 10;
-/// The worker may use one part in so many of a processor.
+/// The thread may use one part in so many of a processor.
 const SHARE: u32 = 2;
 /// It may work for so long before it rests: a thousand clients that come back after a restart take a tenth of a second.
 const BURST: Duration = Duration::from_millis(250);
 /// How much nicer than the loop it is: about a tenth of the processor where both want all of it (sched(7)).
 const NICER: i32 = 10;
 
-/// The loop's end of the worker.
+/// The loop's end of the thread.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct HandshakeThread {
     jobs: SyncSender<HandshakeJob>,
     results: Receiver<HandshakeResult>,
     waker: Arc<Waker>,
     under_way: usize,
 }
 
-impl Worker {
+impl HandshakeThread {
     /// Starts the thread; it ends when this is dropped.
-    pub(super) fn start() -> anyhow::Result<Worker> {
+    pub(super) fn start() -> anyhow::Result<HandshakeThread> {
         let (jobs, inbox) = sync_channel(UNDER_WAY);
         let (outbox, results) = sync_channel(UNDER_WAY);
         let waker = Arc::new(Waker::new()?);
@@ -48,7 +48,7 @@ impl Worker {
         let thread = std::thread::Builder::new().name("handshakes".into()).stack_size(STACK);
         let thread = thread.spawn(move || work(&inbox, &outbox, &wake));
         thread.context("a thread cannot be started")?;
-        Ok(Worker { jobs, results, waker, under_way: 0 })
+        Ok(HandshakeThread { jobs, results, waker, under_way: 0 })
     }
 
     /// What the poller watches.

@@ -1,7 +1,7 @@
 //! The loop itself.
 
 use super::core::{Buffers, Core};
-use super::handshakes::Worker;
+use super::handshakes::HandshakeThread;
 use super::mailbox::Mailbox;
 use super::watchdog::Watchdog;
 use super::workers::{Mail, part};
@@ -81,7 +81,7 @@ pub(crate) struct Running {
     sleep: Option<SleepWatch>,
     watchdog: Watchdog,
     /// A gateway's handshakes are done there.
-    handshakes: Option<Worker>,
+    handshakes: Option<HandshakeThread>,
     /// How long to look for work before going to sleep.
     busy_poll: Duration,
     /// What happened, for whoever asks.
@@ -115,10 +115,10 @@ impl Running {
 
     /// The engine's handshakes are worked on by another thread.
     pub(crate) fn hand_out_handshakes(&mut self) -> anyhow::Result<()> {
-        let worker = Worker::start()?;
-        self.poller.add(worker.waker(), HANDSHAKES, Interest::Read)?;
+        let thread = HandshakeThread::start()?;
+        self.poller.add(thread.waker(), HANDSHAKES, Interest::Read)?;
         self.core.engine.hand_out_handshakes();
-        self.handshakes = Some(worker);
+        self.handshakes = Some(thread);
         Ok(())
     }
 
@@ -292,8 +292,8 @@ fn turns(
         running.core.pump()?;
         running.core.give_way(buffers)?;
         let engine_due = running.core.pump()?;
-        if let Some(worker) = &mut running.handshakes {
-            worker.give_jobs(&mut running.core.engine);
+        if let Some(thread) = &mut running.handshakes {
+            thread.give_jobs(&mut running.core.engine);
         }
         running.exchange();
         while let Some(event) = running.core.events.pop_front() {
@@ -340,8 +340,8 @@ fn serve(
         SIGNALS => return Ok(on_signals(running, role)),
         NEWS => role.on_news(running, clock::now())?,
         HANDSHAKES => {
-            if let Some(worker) = &mut running.handshakes {
-                worker.take_results(&mut running.core.engine, clock::now());
+            if let Some(thread) = &mut running.handshakes {
+                thread.take_results(&mut running.core.engine, clock::now());
             }
         }
         STREAMS => running.core.read_streams()?,

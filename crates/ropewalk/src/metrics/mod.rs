@@ -14,7 +14,7 @@ pub(crate) mod server;
 pub(crate) use daemons::{
     ACCESS_POINT, BUNCH_AP, BUNCH_BYPASSED, BUNCH_GATEWAY, CONTRIBUTOR, PEP, PEP_BYPASSED, PEP_RESET, ROAM,
 };
-pub(crate) use names::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS};
+pub(crate) use names::{GATEWAY, Kind, Metric, PATH, PEER, PROCESS, WORKER};
 pub(crate) use port::serve;
 
 use crate::bunch::report::{BunchStatus, GatewayStatus};
@@ -53,6 +53,11 @@ impl Collector for Scrape<Snapshot> {
         let s = &self.0;
         for metric in PROCESS {
             write(&mut encoder, metric, &[(vec![], s)])?;
+        }
+        let worker = |(number, worker)| (vec![("worker", format!("{number}"))], worker);
+        let workers: Vec<_> = s.workers.iter().enumerate().map(worker).collect();
+        for metric in WORKER {
+            write(&mut encoder, metric, &workers)?;
         }
         let gateways = s.fleet.iter().flat_map(|f| &f.gateways);
         let gateways: Vec<_> = gateways.map(|g| (vec![pair("gateway", &g.name)], g)).collect();
@@ -176,6 +181,7 @@ fn write<T>(
 mod tests {
     use super::*;
     use crate::bunch::report::{AirStatus, ApStatus, CapStatus, Contributor};
+    use crate::report::workers::Worker;
     use crate::report::{Path, Traffic};
     use crate::roam::report::{AccessPoint, MonitorStatus, PacketBy};
     use std::collections::BTreeSet;
@@ -353,6 +359,23 @@ mod tests {
     }
 
     #[test]
+    fn workers_are_scraped_under_their_numbers() {
+        let one = |sessions| Worker { sessions, processor_s: 1.5, ..Worker::default() };
+        let status = Snapshot { workers: vec![one(4), one(3)], ..Snapshot::default() };
+        let scraped = text(Response::Status { status: Box::new(status) }).unwrap();
+        for line in [
+            "ropewalk_worker_sessions{worker=\"0\"} 4.0",
+            "ropewalk_worker_sessions{worker=\"1\"} 3.0",
+            "ropewalk_worker_processor_seconds_total{worker=\"1\"} 1.5",
+            "ropewalk_worker_handed_on_packets_total{worker=\"0\"} 0.0",
+        ] {
+            assert!(scraped.lines().any(|l| l == line), "{line}\n{scraped}");
+        }
+        let alone = text(Response::Status { status: Box::default() }).unwrap();
+        assert!(!alone.contains("worker=\""), "{alone}");
+    }
+
+    #[test]
     fn what_is_overheard_is_scraped_where_somebody_overhears() {
         let of = |air| {
             let status = ApStatus { air, ..ApStatus::default() };
@@ -373,7 +396,7 @@ mod tests {
             metrics.iter().map(|m| (m.name, m.help)).collect()
         }
         let daemons = [
-            [of(PROCESS), of(GATEWAY), of(PEER), of(PATH)].concat(),
+            [of(PROCESS), of(WORKER), of(GATEWAY), of(PEER), of(PATH)].concat(),
             [of(BUNCH_GATEWAY), of(BUNCH_BYPASSED), of(CONTRIBUTOR)].concat(),
             of(BUNCH_AP),
             [of(PEP), of(PEP_BYPASSED), of(PEP_RESET)].concat(),

@@ -1,6 +1,7 @@
 //! Every metric: its name with its unit, and what it means. `docs/guide/metrics.md` is made from these tables.
 
 use crate::report::fleet::FleetGateway;
+use crate::report::workers::Worker;
 use crate::report::{Path, Peer, Snapshot};
 
 /// Whether it only grows.
@@ -70,6 +71,14 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
     Counter "dropped_inner_packets" "Packets inside that their sender may not send" |s| Some(s.drops.inner as f64);
     Counter "dropped_too_long_frames" "Layer 2: frames longer than the other end's device takes" |s| Some(s.drops.too_long as f64);
     Counter "dropped_unroutable_packets" "Packets of the device that belong to no session" |s| Some(s.drops.unroutable as f64);
+};
+
+/// Of each worker of a gateway that has several, under its number.
+pub(crate) const WORKER: &[Metric<Worker>] = counters_and_gauges! {
+    Gauge "worker_sessions" "Sessions that the worker has" |w| Some(w.sessions as f64);
+    Counter "worker_processor_seconds" "Processor time that the worker has used" |w| Some(w.processor_s);
+    Counter "worker_handed_on_packets" "Packets that came to the worker and were another's" |w| Some(w.handed_on as f64);
+    Counter "worker_handed_on_lost_packets" "Of these, those that were dropped since too many waited there" |w| Some(w.handed_on_lost as f64);
 };
 
 /// Of a gateway of the fleet; label `gateway`.

@@ -185,7 +185,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
     let count = if is_ap { 1 } else { file.serve.workers.unwrap_or(1) };
     let (inboxes, outbox) = mailboxes(count)?;
-    let ends = inboxes.into_iter().zip(workers(count)?);
+    let ends = inboxes.into_iter().zip(workers(count, &options.pool.gateway())?);
     let (fleet, key) = match join(file, options.pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),

@@ -261,8 +261,8 @@ pub(crate) struct Engine {
     /// Gateway: most clients at once. Default: 4096, which bounds the memory that unknown senders
     /// can make it use.
     pub max_clients: usize,
-    /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes use at most half of
-    /// one processor.
+    /// Gateway: handshakes per second before clients have to prove their address first. Default: 2000. Whatever is set, handshakes of those
+    /// who are not known yet use at most half of one processor.
     pub handshakes_per_second: u32,
     /// Count connections, for `ropewalk flows`, the page, and how many noticed that a path was dead: who speaks with whom, how much and how fast. Default:
     /// `true`. It is kept in memory while the connection lasts, in a megabyte at most, and only the daemon's own user is told; who runs a gateway could see
@@ -456,6 +456,9 @@ impl File {
         if !(1..=Shard::MOST).contains(&workers) {
             let why = format!("workers is {workers}, but has to be from 1 to {}", Shard::MOST);
             return Err(("workers", why));
+        }
+        if workers > 1 && self.engine.lives_on_completions() {
+            return Err(("workers", "with scheduler = \"backpressure\" a gateway has one worker".into()));
         }
         if self.engine.memory.0 / u64::from(workers) < LEAST_MEMORY {
             let least = u64::from(workers) * LEAST_MEMORY / 1_000_000;

@@ -149,7 +149,7 @@ impl Core {
             let (vnet, len) = (received.header, received.len);
             let now = clock::now();
             let quiet = now.since(std::mem::replace(&mut device.last_read, now));
-            if self.workers.is_some() && self.hand_on(&received, in_engine, buffers) {
+            if self.workers.is_some() && self.hand_on(id, &received, in_engine, buffers) {
                 continue;
             }
             match in_engine {
@@ -174,19 +174,34 @@ impl Core {
     }
 
     /// Hands a packet to the loop that has its client; `false` if that is this one.
-    fn hand_on(&mut self, received: &Received, in_engine: bool, buffers: &Buffers) -> bool {
-        let Core { engine, workers: Some(workers), counters, .. } = self else { return false };
+    fn hand_on(&mut self, id: u32, received: &Received, in_engine: bool, buffers: &mut Buffers) -> bool {
+        let Core { engine, devices, workers: Some(workers), counters, .. } = self else { return false };
         let are_joined = engine.config().joins_clients();
+        let Buffers { packet, segment, .. } = buffers;
         let buffer = if in_engine { engine.device_buffer() } else { None };
-        let packet = buffer.map_or(&buffers.packet[..], |b| b).get(..received.len).unwrap_or_default();
-        match workers.whose(packet, are_joined) {
+        let packet = buffer.map_or(&packet[..], |b| b).get(..received.len).unwrap_or_default();
+        let to = match workers.whose(packet, are_joined) {
             Whose::Own => return false,
-            Whose::Other(to) => {
-                let mail = Mail::Packet { vnet: received.header, bytes: packet.to_vec() };
-                counters.handed_on += 1;
-                counters.handed_on_lost += u64::from(!workers.send(to, mail));
+            Whose::Other(to) => to,
+            Whose::Nobody => {
+                counters.between_clients += 1;
+                return true;
             }
-            Whose::Nobody => counters.between_clients += 1,
+        };
+        let mut hand = |vnet, packet: &[u8]| {
+            counters.handed_on += 1;
+            counters.handed_on_lost +=
+                u64::from(!workers.send(to, Mail::Packet { vnet, bytes: packet.to_vec() }));
+        };
+        let device = devices.get(id).filter(|_| received.header.is_too_fine(received.len));
+        match device.map(|device| device.tun.segments(&received.header, packet)) {
+            None => hand(received.header, packet),
+            Some(Ok(mut segments)) => {
+                while let Some(packet) = segments.next_into(segment) {
+                    hand(Vnet::default(), packet);
+                }
+            }
+            Some(Err(error)) => tracing::debug!(%error, "a packet of the device is dropped"),
         }
         true
     }

@@ -9,9 +9,8 @@
 //!                                                 └─▶ Timeout  ──────────────────────────────────────────────┘
 //! ```
 //!
-//! Nothing in the upper two rows allocates or locks. What is rare goes through [`Role`], which is the gateway or the client. A gateway's
-//! handshakes are worked on by a thread of their own ([`handshakes`]), and so is TLS ([`streams`]). A gateway may have several such loops
-//! ([`workers`]).
+//! Nothing in the upper two rows allocates or locks, unless a gateway has several such loops ([`workers`]). What is rare goes through [`Role`],
+//! which is the gateway or the client. A gateway's handshakes are worked on by a thread of their own ([`handshakes`]), and so is TLS ([`streams`]).
 
 mod core;
 mod devices;

@@ -9,6 +9,7 @@
 //! The first loop is the gateway: it has the handshakes, the commands and all news. The others carry packets. Nothing is shared for each packet but
 //! the table of whose the addresses inside are, which is read.
 
+use ipnet::IpNet;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Reply, Shard, Visitor};
@@ -86,6 +87,8 @@ pub(crate) struct Workers {
     inbox: Receiver<Mail>,
     places: Vec<Place>,
     clients: Arc<RwLock<Clients>>,
+    /// The gateway's addresses inside, with the networks that clients have theirs from.
+    networks: Vec<IpNet>,
 }
 
 impl std::fmt::Debug for Mail {
@@ -94,8 +97,9 @@ impl std::fmt::Debug for Mail {
     }
 }
 
-/// Ends for so many loops; none where there is one alone.
-pub(crate) fn workers(count: u32) -> io::Result<Vec<Option<Workers>>> {
+/// Ends for so many loops; none where there is one alone. `networks` are the gateway's addresses
+/// inside, with the networks that clients have theirs from.
+pub(crate) fn workers(count: u32, networks: &[IpNet]) -> io::Result<Vec<Option<Workers>>> {
     if count < 2 {
         return Ok(vec![None]);
     }
@@ -110,7 +114,8 @@ pub(crate) fn workers(count: u32) -> io::Result<Vec<Option<Workers>>> {
     let clients = Arc::<RwLock<Clients>>::default();
     let end = |(number, inbox): (u32, Receiver<Mail>)| {
         let shard = Shard::new(number, count)?;
-        Some(Workers { shard, inbox, places: places.clone(), clients: Arc::clone(&clients) })
+        let (places, clients, networks) = (places.clone(), Arc::clone(&clients), networks.to_vec());
+        Some(Workers { shard, inbox, places, clients, networks })
     };
     Ok((0..).zip(inboxes).map(end).collect())
 }
@@ -205,14 +210,22 @@ impl Workers {
     /// Who has a packet that came by this loop's queue. `are_joined`: clients may reach each other.
     pub(super) fn whose(&self, packet: &[u8], are_joined: bool) -> Whose {
         let Some((from, to)) = ends(packet) else { return Whose::Own };
+        if !are_joined && self.is_a_clients(&from) && self.is_a_clients(&to) {
+            return Whose::Nobody;
+        }
         let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
         match clients.number_of(&to) {
             // Its engine counts it.
             None => Whose::Own,
-            Some(_) if !are_joined && clients.number_of(&from).is_some() => Whose::Nobody,
             Some(number) if number == self.shard.number() => Whose::Own,
             Some(number) => Whose::Other(number),
         }
+    }
+
+    /// Whether an address is a client's, or may become one: a client's first packets are here before
+    /// all loops know of it.
+    fn is_a_clients(&self, address: &IpAddr) -> bool {
+        self.networks.iter().any(|net| net.contains(address) && net.addr() != *address)
     }
 }
 
@@ -322,7 +335,8 @@ mod tests {
     }
 
     fn two() -> [Workers; 2] {
-        workers(2).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>().try_into().unwrap()
+        let networks = ["10.77.0.1/24", "fd77::1/64"].map(|n| n.parse().unwrap());
+        workers(2, &networks).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>().try_into().unwrap()
     }
 
     fn inside(addresses: &[&str]) -> Vec<IpAddr> {
@@ -344,6 +358,16 @@ mod tests {
             assert_eq!(first.whose(&packet(of_alice, of_bob), false), Whose::Nobody);
             assert_eq!(second.whose(&packet(of_alice, of_bob), false), Whose::Nobody, "by either queue");
             assert_eq!(first.whose(&packet(of_alice, of_bob), true), Whose::Other(1));
+        }
+        for (from, to) in [("10.77.0.9", "10.77.0.3"), ("fd77::9", "fd77::3")] {
+            assert_eq!(
+                first.whose(&packet(from, to), false),
+                Whose::Nobody,
+                "a client that is not known yet"
+            );
+        }
+        for (from, to) in [("10.77.0.1", "10.77.0.3"), ("fd77::1", "fd77::3")] {
+            assert_eq!(first.whose(&packet(from, to), false), Whose::Other(1), "the gateway itself");
         }
         for broken in [&[][..], &[0x45; 19], &[0x60; 39], &[0x20; 60]] {
             assert_eq!(first.whose(broken, false), Whose::Own, "its engine drops it");

@@ -107,9 +107,9 @@ package_static() {
 
 package_openwrt() {
     local arch program name options=(--no-default-features)
+    packages zopfli
     for arch in "${ARCHES[@]}"; do
-        # It ends at a panic, so it needs no tables for unwinding: a seventh of the program.
-        program=$(RUSTFLAGS="${RUSTFLAGS:-} -C force-unwind-tables=no" cross "$arch" small "${options[@]}")
+        program=$(cross "$arch" small "${options[@]}")
         for name in ${OPENWRT[$arch]}; do packaging/openwrt/build "$program" "$name" "$VERSION" "$OUT"; done
         # shellcheck disable=SC2046 # no word where there is no emulator
         packaging/openwrt/try "$OUT/ropewalk_$VERSION-1_${OPENWRT[$arch]%% *}.ipk" $(emulator "$arch")

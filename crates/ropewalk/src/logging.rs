@@ -11,14 +11,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tracing::callsite::Identifier;
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{MakeWriter, layer};
 use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt};
 use tracing_subscriber::reload::{self, Handle};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, Registry};
+use tracing_subscriber::{Layer, Registry};
 
 /// The filter in force, to be changed by a reload.
-static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
+static FILTER: OnceLock<Handle<Targets, Registry>> = OnceLock::new();
 /// Lines that one place in the program may write at once: the paths of a client that comes, with room to spare.
 const BURST: u32 = 30;
 /// And one more in each such time: 14,400 a day, some 2 MB.
@@ -60,10 +61,11 @@ pub(crate) fn set_filter(filter: Option<&str>) -> anyhow::Result<()> {
     handle.reload(parse(filter)?).context("the log filter cannot be changed")
 }
 
-fn parse(filter: Option<&str>) -> anyhow::Result<EnvFilter> {
+fn parse(filter: Option<&str>) -> anyhow::Result<Targets> {
     let from_environment = std::env::var("RUST_LOG").ok();
     let words = filter.or(from_environment.as_deref()).unwrap_or("info");
-    EnvFilter::try_new(words)
+    words
+        .parse::<Targets>()
         .with_context(|| format!("`{words}` is no log filter; use error, warn, info, debug or trace"))
 }
 
@@ -172,11 +174,9 @@ mod tests {
             move || paper.clone()
         };
         let lines = layer().with_writer(writer.clone()).without_time().with_ansi(false);
-        let subscriber = tracing_subscriber::registry().with(EnvFilter::new("debug")).with(Limited::new(
-            lines,
-            writer,
-            LogFormat::Text,
-        ));
+        let subscriber = tracing_subscriber::registry()
+            .with(parse(Some("debug")).unwrap())
+            .with(Limited::new(lines, writer, LogFormat::Text));
         tracing::subscriber::with_default(subscriber, work);
         let bytes = paper.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap().lines().map(str::to_owned).collect()

@@ -29,6 +29,8 @@ const REPEATS: u32 = 5;
 /// A loop that is limited gets so much of each [`PERIOD`]: little enough for all clients to keep up.
 const QUOTA: Duration = Duration::from_millis(2);
 const PERIOD: Duration = Duration::from_millis(10);
+/// The loop that is flooded gets it once in so long: the flood leaves most of this machine to the others.
+const FLOODED: Duration = Duration::from_millis(40);
 /// Clients that fill the first loop.
 const FLOODING: usize = 2;
 /// How often a ping goes out.
@@ -157,7 +159,8 @@ fn method(seconds: u32, repeats: u32) -> String {
          client, all at once, {seconds} s; what counts is the time from {} s on to a second before the \
          end. Cost: processor time of all loops for each byte (1 ns/B is 1 s per GB). A loop that does \
          not use up its quota was not what limits. With one client the others are connected and idle: \
-         the null case. Neighbours: two loops, of which the first has its quota and the second none; \
+         the null case. Neighbours: two loops, of which the first has {} ms of each {} ms, so that the \
+         flood does not fill the machine, and the second has no quota; \
          {FLOODING} clients of the first download, while one more of its clients and one of the \
          second's ping the gateway each {} ms; p99, a lost ping counts as {} s; alone is before the \
          flood, with the same quota. The client on the flooded loop is the null case, and has to be \
@@ -165,6 +168,8 @@ fn method(seconds: u32, repeats: u32) -> String {
         QUOTA.as_millis(),
         PERIOD.as_millis(),
         WARM_UP.as_secs(),
+        QUOTA.as_millis(),
+        FLOODED.as_millis(),
         INTERVAL.as_millis(),
         LOST.as_secs()
     )
@@ -196,8 +201,8 @@ impl Load {
     }
 
     /// What these loops used of their quotas together.
-    fn percent_of_quotas(&self, loops: usize) -> f64 {
-        let quotas = loops as f64 * self.span_s * QUOTA.as_secs_f64() / PERIOD.as_secs_f64();
+    fn percent_of_quotas(&self, loops: usize, period: Duration) -> f64 {
+        let quotas = loops as f64 * self.span_s * QUOTA.as_secs_f64() / period.as_secs_f64();
         100.0 * self.processor_s.iter().take(loops).sum::<f64>() / quotas
     }
 }
@@ -218,9 +223,9 @@ impl<'a> Stand<'a> {
     }
 
     /// From now on these loops have their quotas.
-    fn limit(&mut self, loops: usize) -> Result<()> {
+    fn limit(&mut self, loops: usize, period: Duration) -> Result<()> {
         for thread in self.threads.iter().take(loops) {
-            self.quotas.push(Quota::new(*thread, QUOTA, PERIOD)?);
+            self.quotas.push(Quota::new(*thread, QUOTA, period)?);
         }
         Ok(())
     }
@@ -231,19 +236,19 @@ impl<'a> Stand<'a> {
         let halves = self.clients_by_loop()?;
         let is_even = halves.iter().all(|clients| clients.len() * loops == self.clients.len());
         ensure!(is_even, "the loops have not as many clients each: {halves:?}");
-        self.limit(loops)?;
+        self.limit(loops, PERIOD)?;
         let mut seen = [[0.0; 3]; 3];
         for (seen, (_, clients, way)) in seen.iter_mut().zip(LOADS) {
             let clients = (0..clients).collect::<Vec<_>>();
             let load = self.load(&clients, way, seconds)?;
-            *seen = [load.mbps, load.ns_per_byte(), load.percent_of_quotas(loops)];
+            *seen = [load.mbps, load.ns_per_byte(), load.percent_of_quotas(loops, PERIOD)];
         }
         Ok((seen, self.handed_on()?))
     }
 
     /// What [`NEIGHBOURS`] names, and a remark.
     fn neighbours(mut self, seconds: u32) -> Result<([f64; 6], String)> {
-        self.limit(1)?;
+        self.limit(1, FLOODED)?;
         let by_loop = self.clients_by_loop()?;
         let (full, free) = (&by_loop[0], &by_loop[1]);
         ensure!(full.len() > FLOODING && !free.is_empty(), "a loop has too few clients: {by_loop:?}");
@@ -254,8 +259,14 @@ impl<'a> Stand<'a> {
         let asked = ask(WARM_UP);
         let load = self.load(flooding, Way::Down, seconds)?;
         let [other_beside, same_beside] = asked.map(p99_us);
-        let seen =
-            [other_alone?, other_beside?, same_alone?, same_beside?, load.mbps, load.percent_of_quotas(1)];
+        let seen = [
+            other_alone?,
+            other_beside?,
+            same_alone?,
+            same_beside?,
+            load.mbps,
+            load.percent_of_quotas(1, FLOODED),
+        ];
         Ok((seen, self.handed_on()?))
     }
 

@@ -55,7 +55,7 @@ pub(super) struct Conn {
     at: usize,
     shape: Shape,
     blocked: bool,
-    /// The loop that its last datagram was for.
+    /// The loop that is asked whether it has room before more is read.
     pub(super) reader: u32,
     /// That loop has too much to read already.
     pub(super) paused: bool,
@@ -357,7 +357,8 @@ impl Conn {
     }
 }
 
-/// Gives the datagrams to the loops that they are for; `reader` is the one that the last was for.
+/// Gives the datagrams to the loops that they are for. `reader` is the loop that is asked whether it has room for more: one
+/// that has none, or else the one that the last was for.
 fn deframe(
     deframer: &mut Deframer,
     bytes: &[u8],
@@ -365,16 +366,22 @@ fn deframe(
     inboxes: &Inboxes,
     reader: &mut u32,
 ) -> Result<(), Ended> {
-    let mut inbox = inboxes.lock(*reader);
+    let (mut at, mut full) = (*reader, None);
+    let mut inbox = inboxes.lock(at);
     let put = |datagram: &[u8]| {
         let number = inboxes.number_for(datagram);
-        if number != *reader {
-            *reader = number;
+        if number != at {
+            at = number;
             inbox = inboxes.lock(number);
         }
         inbox.push(id, remote, datagram);
+        if full.is_none() && !inbox.has_room() {
+            full = Some(at);
+        }
     };
-    deframer.push(bytes, put).map_err(|_| Ended::Garbage)
+    let outcome = deframer.push(bytes, put).map_err(|_| Ended::Garbage);
+    *reader = full.unwrap_or(at);
+    outcome
 }
 
 /// The name in the hello, for proxies that tell sites by it; none for an address.
@@ -383,5 +390,39 @@ fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     match ServerName::try_from(bare.to_owned()) {
         Ok(name @ ServerName::DnsName(_)) => name,
         _ => ServerName::IpAddress(address.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame;
+    use super::*;
+    use ropewalk_bond::engine::Shard;
+
+    /// Where what came last is for another loop, the one that has no room is still asked.
+    #[test]
+    fn a_full_inbox_is_asked_for_room_whoever_the_last_datagram_is_for() {
+        let inboxes = Inboxes::new(Shard::new(0, 2).unwrap()).unwrap();
+        let remote = SocketAddr::from(([192, 0, 2, 1], 443));
+        let of = |index: u8, len: usize| {
+            let mut datagram = vec![7; len];
+            datagram[..4].copy_from_slice(&[0x40, 0, 0, index]);
+            datagram
+        };
+        let (mut deframer, mut reader) = (Deframer::default(), 1);
+        let mut is_full = false;
+        for _ in 0..100 {
+            let mut bytes = Vec::new();
+            let fits = |datagram: Vec<u8>| frame::put(&mut bytes, &datagram);
+            let mut all = (0..2000).map(|n| of(2, 4 + n % 2)).chain([of(1, 4)]);
+            assert!(all.all(fits));
+            deframe(&mut deframer, &bytes, (9, remote), &inboxes, &mut reader).unwrap();
+            is_full = inboxes.lock(reader).stalls();
+            if is_full {
+                break;
+            }
+            assert_eq!(reader, 1, "while there is room the last is asked");
+        }
+        assert!(is_full && reader == 0);
     }
 }

@@ -110,7 +110,7 @@ pub struct Inbox {
 
 impl Inbox {
     /// Room for more datagrams.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.bytes.len() + self.runs.len() * size_of::<Run>() < INBOX
     }
 

@@ -74,6 +74,21 @@ pub struct Config {
 }
 
 impl Config {
+    /// An engine's part of what a gateway of `of` engines may use ([`crate::engine::Shard`]).
+    #[must_use]
+    pub fn part(self, of: u32) -> Config {
+        let of = of.max(1) as usize;
+        let memory_bytes = self.memory_bytes / of;
+        Config {
+            memory_bytes,
+            max_packets: self.max_packets / of,
+            queue_bytes: self.queue_bytes.min(memory_bytes as u64),
+            max_peers: self.max_peers.div_ceil(of),
+            flows: self.flows.div_ceil(of),
+            ..self
+        }
+    }
+
     /// What the paths are: the one place where it is decided.
     pub fn profile(&self) -> Profile {
         if self.backhaul.is_some() || self.scheduler.counts_completions() {

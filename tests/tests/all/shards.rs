@@ -121,7 +121,7 @@ struct Net {
     /// Flights, packets and client engines so far.
     launched: u64,
     packets: u32,
-    made: u8,
+    made: u16,
     delivered: Vec<(Who, Vec<u8>)>,
     news: Vec<(usize, News)>,
     inits: Vec<Vec<u8>>,
@@ -157,7 +157,9 @@ impl Net {
     /// Starts a client that knows nothing. One with the same key before it is killed.
     fn start(&mut self, client: usize) {
         self.made += 1;
-        let (entropy, now) = (Entropy::repeatable([self.made; 32]), self.now);
+        let mut seed = [0; 32];
+        seed[..2].copy_from_slice(&self.made.to_be_bytes());
+        let (entropy, now) = (Entropy::repeatable(seed), self.now);
         let config = ClientConfig {
             key: key(client),
             gateway: key(SERVER).public(),
@@ -497,4 +499,25 @@ fn a_client_whose_engine_is_full_is_told_busy_and_disturbs_nobody() {
     assert_eq!([4, 5].map(|late| net.news(late)), [[busy; 2], [busy; 2]]);
     (1..3).for_each(|client| net.assert_in(client, 1));
     net.exchange(&[1, 2, 3]);
+}
+
+/// What waits for keys at an engine whose handshakes nobody works on.
+fn waiting(net: &mut Net, who: Who) -> usize {
+    std::iter::from_fn(|| net.engine(who).next_handshake()).count()
+}
+
+#[test]
+fn clients_that_an_engine_has_no_time_for_ask_again_and_fill_no_memory() {
+    let mut net = Net::new(2, small(), 2);
+    net.run_for(ms(100));
+    net.engine(Who::Gateway(1)).hand_out_handshakes();
+    for _ in 0..400 {
+        net.start(1);
+        net.run_for(ms(30));
+    }
+    assert_eq!(waiting(&mut net, Who::Gateway(1)), 256);
+    // The null case: now there is time for one.
+    net.start(1);
+    net.run_for(ms(30));
+    assert_eq!(waiting(&mut net, Who::Gateway(1)), 1);
 }

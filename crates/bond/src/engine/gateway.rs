@@ -1,7 +1,7 @@
 //! The gateway's part: letting clients in and out.
 
 use super::handshakes::{Handshakes, Offer};
-use super::shard::{Answer, Mail, Shard};
+use super::shard::{Answer, Reply, Shard, Visitor};
 use super::{Engine, Role};
 use crate::api::{Admission, Event, Registry};
 use crate::config::Config;
@@ -16,7 +16,7 @@ use ropewalk_session::{
     SessionId, SessionKeys, StaticKey, Verdict,
 };
 use ropewalk_time::{Duration, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 /// How often silent sessions are looked for.
@@ -25,8 +25,11 @@ const SWEEP: Duration = Duration::from_secs(2);
 pub(super) struct Gateway {
     pub responder: Responder,
     pub handshakes: Handshakes,
-    /// For and from the other engines of the gateway.
-    pub mail: Mail,
+    pub shard: Shard,
+    /// Clients for other engines, with their numbers, until the driver takes them there.
+    pub visitors: VecDeque<(u32, Visitor)>,
+    /// Replies for the first engine.
+    pub replies: VecDeque<Reply>,
     registry: Box<dyn Registry>,
     inside: Vec<IpAddr>,
     ciphers: CipherSet,
@@ -51,7 +54,9 @@ impl Gateway {
         Gateway {
             responder: Responder::new(entropy, key, &config.responder, now),
             handshakes: Handshakes::default(),
-            mail: Mail::default(),
+            shard: Shard::WHOLE,
+            visitors: VecDeque::new(),
+            replies: VecDeque::new(),
             registry,
             inside,
             ciphers: CipherSet::of_this_cpu(),
@@ -86,7 +91,7 @@ impl Engine {
         }
         match admitted {
             Ok(admission) => {
-                let Some(incoming) = self.send_home(incoming, &admission, route, now) else { return };
+                let Some(incoming) = self.pass_on(incoming, &admission, route, now) else { return };
                 if self.is_full_for(&incoming.client()) {
                     return self.reply(Answer::Refuse(incoming, Refusal::Busy, route), now);
                 }
@@ -115,7 +120,7 @@ impl Engine {
             self.shared.config.backhaul.as_ref(),
             BackhaulEnd::of(&hello.extensions).as_ref(),
         )?;
-        // Of several engines the client's own looks again.
+        // Before the registry notes anything. Of several engines only the client's own knows, and looks later.
         if self.shard() == Shard::WHOLE && self.is_full_for(&client) {
             return Err(Refusal::Busy);
         }

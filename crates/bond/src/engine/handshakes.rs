@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 
 /// Copies of INITs that wait for the answer to the first; a client sends one by each of its paths.
 const COPIES: usize = 256;
+/// Clients of another engine that wait for keys; beyond, they ask again.
+const ANSWERS: usize = 256;
 
 /// A part of a handshake to be worked on.
 #[derive(Debug)]
@@ -105,6 +107,11 @@ pub(super) struct Handshakes {
 }
 
 impl Handshakes {
+    /// Whether as many answers wait as may.
+    pub(super) fn is_full(&self) -> bool {
+        self.answers.len() >= ANSWERS
+    }
+
     pub(super) fn backlog(&self) -> Backlog {
         Backlog { proven: self.proven.len(), unproven: self.unproven.len() }
     }

@@ -15,7 +15,6 @@ use crate::path::Route;
 use crate::wire::TYPE_DATA;
 use ropewalk_session::{Incoming, InitTag, Refusal};
 use ropewalk_time::Time;
-use std::collections::VecDeque;
 
 /// Visitors and replies that may wait for the driver each; beyond, clients ask again.
 const WAITING: usize = 1024;
@@ -65,8 +64,8 @@ impl Shard {
         if below <= index { below } else { below.saturating_sub(self.of) }
     }
 
-    /// The number of the engine of a client with these addresses.
-    fn home(self, admission: &Admission) -> u32 {
+    /// The number of the engine that a client with these addresses belongs to.
+    fn number_for_client(self, admission: &Admission) -> u32 {
         let v4 = admission.ipv4.client;
         let address = match &admission.ipv6 {
             Some(v6) if v4.is_unspecified() => u128::from(v6.client),
@@ -101,32 +100,18 @@ pub(super) enum Answer {
     Forget(InitTag),
 }
 
-/// What waits for the driver to carry it to another engine.
-#[derive(Debug)]
-pub(super) struct Mail {
-    pub shard: Shard,
-    visitors: VecDeque<(u32, Visitor)>,
-    replies: VecDeque<Reply>,
-}
-
-impl Default for Mail {
-    fn default() -> Mail {
-        Mail { shard: Shard::WHOLE, visitors: VecDeque::new(), replies: VecDeque::new() }
-    }
-}
-
 impl Engine {
     /// Gateway: from now on this engine has a part of the clients. Before it hears of any.
     pub fn set_shard(&mut self, shard: Shard) {
         if let Role::Gateway(g) = &mut self.role {
-            g.mail.shard = shard;
+            g.shard = shard;
         }
     }
 
     /// Which of a gateway's engines it is.
     pub fn shard(&self) -> Shard {
         match &self.role {
-            Role::Gateway(g) => g.mail.shard,
+            Role::Gateway(g) => g.shard,
             Role::Client(_) => Shard::WHOLE,
         }
     }
@@ -134,17 +119,21 @@ impl Engine {
     /// First engine: the next client that belongs to another, and the number of that one.
     pub fn next_visitor(&mut self) -> Option<(u32, Visitor)> {
         match &mut self.role {
-            Role::Gateway(g) => g.mail.visitors.pop_front(),
+            Role::Gateway(g) => g.visitors.pop_front(),
             Role::Client(_) => None,
         }
     }
 
     /// Takes a client in that asked at the first engine. Poll afterwards, for the reply as well.
     pub fn on_visitor(&mut self, visitor: Visitor, now: Time) {
+        // The first engine reads more than this one may have time to answer.
+        if matches!(&self.role, Role::Gateway(g) if g.handshakes.is_full()) {
+            return self.forget_visitor(visitor, now);
+        }
         self.on_asked(visitor.incoming, visitor.route, now);
     }
 
-    /// First engine: a client cannot be passed on. It asks again.
+    /// A client cannot be passed on, or taken in now. It asks again.
     pub fn forget_visitor(&mut self, visitor: Visitor, now: Time) {
         self.reply(Answer::Forget(visitor.incoming.tag()), now);
     }
@@ -152,7 +141,7 @@ impl Engine {
     /// Other engines: the next reply for the first one.
     pub fn next_reply(&mut self) -> Option<Reply> {
         match &mut self.role {
-            Role::Gateway(g) => g.mail.replies.pop_front(),
+            Role::Gateway(g) => g.replies.pop_front(),
             Role::Client(_) => None,
         }
     }
@@ -184,15 +173,15 @@ impl Engine {
     /// Says what becomes of an INIT, or has the first engine say it.
     pub(super) fn reply(&mut self, answer: Answer, now: Time) {
         let Role::Gateway(g) = &mut self.role else { return };
-        if g.mail.shard.number() == 0 {
+        if g.shard.number() == 0 {
             self.on_reply(Reply(answer), now);
-        } else if g.mail.replies.len() < WAITING {
-            g.mail.replies.push_back(Reply(answer));
+        } else if g.replies.len() < WAITING {
+            g.replies.push_back(Reply(answer));
         }
     }
 
     /// Whether a client that was admitted belongs to another engine. If so, it is on its way there.
-    pub(super) fn send_home(
+    pub(super) fn pass_on(
         &mut self,
         incoming: Box<Incoming>,
         admission: &Admission,
@@ -200,13 +189,13 @@ impl Engine {
         now: Time,
     ) -> Option<Box<Incoming>> {
         let Role::Gateway(g) = &mut self.role else { return Some(incoming) };
-        let home = g.mail.shard.home(admission);
-        if home == g.mail.shard.number() {
+        let number = g.shard.number_for_client(admission);
+        if number == g.shard.number() {
             return Some(incoming);
         }
         // Only the first one sends clients on, so none goes in circles.
-        if g.mail.shard.number() == 0 && g.mail.visitors.len() < WAITING {
-            g.mail.visitors.push_back((home, Visitor { incoming, route }));
+        if g.shard.number() == 0 && g.visitors.len() < WAITING {
+            g.visitors.push_back((number, Visitor { incoming, route }));
         } else {
             let tag = incoming.tag();
             self.reply(Answer::Forget(tag), now);

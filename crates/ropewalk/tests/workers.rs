@@ -192,8 +192,38 @@ fn each_worker_serves_its_clients_whichever_queue_packets_come_by() {
     assert!(handed_on.iter().all(|packets| *packets > 0), "either queue was wrong at times: {handed_on:?}");
     net.carries_flows(&[0, 1, 2, 3]);
     assert_eq!(net.of_workers("handed_on_lost"), [0, 0]);
+    // A flow has thousands of packets; all but its first come to the right worker.
+    let after = net.of_workers("handed_on");
+    let more = after.iter().sum::<u64>() - handed_on.iter().sum::<u64>();
+    assert!(more < 500, "{handed_on:?} {after:?}");
     assert_eq!(net.of_workers("sessions"), [2, 2]);
     all_stayed(&gateway, 4);
+}
+
+#[test]
+fn what_is_told_of_clients_is_told_of_each_workers() {
+    if !root() {
+        return;
+    }
+    let net = net("workers-told");
+    let _gateway = net.serve(&[]);
+    let _clients = net.all_come();
+    let state = net.states.of("gateway");
+    for name in CLIENTS {
+        let (code, _, error) = ropewalk(&["quota", "set", name, "1GB", "--state", &state]);
+        assert_eq!(code, 0, "{error}");
+    }
+    let carried = |n: usize| net.peer(n)["quota"]["used_bytes"].as_u64().unwrap_or(0);
+    net.carries_flows(&[0, 1]);
+    eventually("what both have carried is counted", || carried(0) > 0 && carried(1) > 0);
+    eventually("all have a quota", || (0..4).all(|n| net.peer(n)["quota"].is_object()));
+    let (code, flows, error) = ropewalk(&["flows", "--json", "--state", &state]);
+    assert_eq!(code, 0, "{error}");
+    let of = |name: &str| flows.contains(&format!("\"peer\": \"{name}\""));
+    assert!(of("alice") && of("bob"), "{flows}");
+    assert!(
+        net.status()["workers"].as_array().unwrap().iter().all(|w| w["processor_s"].as_f64() > Some(0.0))
+    );
 }
 
 #[test]
@@ -391,6 +421,10 @@ fn bad_numbers_of_workers_are_refused_with_a_sentence() {
         (
             "[engine]\nmemory = \"8MB\"\n[serve]\nworkers = 2\n",
             "line 2: workers = 2 needs a memory of at least 16MB",
+        ),
+        (
+            "[engine]\nscheduler = \"backpressure\"\n[serve]\nworkers = 2\n",
+            "workers = 2 does not go with scheduler = \"backpressure\"",
         ),
     ] {
         std::fs::write(&file, text).unwrap();

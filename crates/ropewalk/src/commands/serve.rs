@@ -19,7 +19,7 @@ use crate::gateway::ports::{self, Ports};
 use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::{Radios, protect_frames};
 use crate::gateway::tls::{self, Certificate};
-use crate::gateway::worker::{Common, Own};
+use crate::gateway::worker::{Common, LoopParts};
 use crate::gateway::{Gateway, SharedClients};
 use crate::hooks::GatewayHooks;
 use crate::state::pool::Pool;
@@ -42,10 +42,12 @@ use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
 use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
+use ropewalk_time::Duration;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// `ropewalk serve`.
 #[derive(Debug, Args)]
@@ -97,6 +99,8 @@ pub(crate) struct Serve {
 }
 
 const PORT: u16 = 4500;
+/// How long the end of workers may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs a gateway until it is told to stop.
 pub(super) fn run(args: Serve) -> anyhow::Result<()> {
@@ -201,16 +205,9 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let busy_poll = file.engine.busy_poll();
     let common = Common { config, key, inside, clients: clients.clone(), busy_poll, started: now };
-    let mut loops = own_of_each(each, ends);
+    let mut loops = parts_of_each(each, ends);
     let first = loops.remove(0);
-    let core = common.core(first.devices, first.workers, file.engine.lives_on_completions())?;
-    let mut running = Running::new(core, first.mailbox, Some(signals), busy_poll)?;
-    running.hand_out_handshakes()?;
-    for socket in first.sockets {
-        let name = socket.local_addr().to_string();
-        tracing::info!(address = name, "listening");
-        running.add_socket(socket, name, None)?;
-    }
+    let mut running = common.running(first, Some(signals), file.engine.lives_on_completions())?;
     if let Some(address) = file.metrics.listen {
         let outbox = outbox.clone();
         metrics::serve(address, move || outbox.ask(Request::Status {}))?;
@@ -240,20 +237,17 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
         None if clients.meters() => tracing::warn!("on layer 2 clients are not held to their quotas"),
         None => {}
     }
-    let worker_quotas = quotas.clone();
+    let (worker_keeper, worker_quotas) = (keeper.clone(), quotas.clone());
     let handler = GatewayControl { clients, key: public, listening, loop_: outbox, keeper, quotas, audit };
     let _server = Server::start(dir, handler)?;
     let streams = equip(&mut gateway, &mut running, &file, tls, radios)?;
-    let mut streams = streams.into_iter();
-    let threads: Vec<_> = loops
-        .into_iter()
-        .map(|own| common.start(own, streams.next(), worker_quotas.clone()))
-        .collect::<anyhow::Result<_>>()?;
+    let threads = common.start(loops, streams.into_iter(), &worker_keeper, worker_quotas.as_ref());
+    let threads = threads.inspect_err(|_| running.stop_others())?;
     service::ready();
     let what = if is_ap { "access point ready" } else { "gateway ready" };
     tracing::info!(device = running.core.devices.name(), key = %public, "{what}");
     let outcome = run_loop(&mut running, &mut gateway);
-    threads.into_iter().for_each(|thread| drop(thread.join()));
+    wait_for(&threads);
     leaving.leave();
     // Before the hooks, which may take seconds: a supervisor may kill this process meanwhile.
     let restored = changes.restore();
@@ -261,13 +255,22 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     outcome.and(restored.map_err(Into::into))
 }
 
+/// Waits until the workers have ended. One that hangs does not keep the gateway from taking its changes back.
+fn wait_for(threads: &[JoinHandle<()>]) {
+    let until = clock::now() + PATIENCE;
+    while threads.iter().any(|thread| !thread.is_finished()) && clock::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// What each loop has for itself.
-fn own_of_each(
+fn parts_of_each(
     each: Vec<(Devices, Vec<UdpSocket>)>,
     ends: impl Iterator<Item = (Mailbox, Option<Workers>)>,
-) -> Vec<Own> {
+) -> Vec<LoopParts> {
     let all = each.into_iter().zip(ends);
-    all.map(|((devices, sockets), (mailbox, workers))| Own { devices, sockets, mailbox, workers }).collect()
+    all.map(|((devices, sockets), (mailbox, workers))| LoopParts { devices, sockets, mailbox, workers })
+        .collect()
 }
 
 /// What a gateway opens while it has the rights to.
@@ -482,7 +485,11 @@ fn proxies(file: &File) -> Option<NeighbourProxies> {
 /// For each address a socket for each loop; without any, for each IP version that this machine has.
 fn listen(addresses: &[SocketAddr], loops: u32) -> anyhow::Result<Vec<Vec<UdpSocket>>> {
     let shard = Shard::new(0, loops).unwrap_or(Shard::WHOLE);
-    let group = |address: SocketAddr| UdpSocket::open_group(&Options::at(address), shard);
+    let group = |address: SocketAddr| {
+        let group = UdpSocket::open_group(&Options::at(address), shard)?;
+        group.first().into_iter().for_each(|s| tracing::info!(address = %s.local_addr(), "listening"));
+        Ok::<_, OpenError>(group)
+    };
     if !addresses.is_empty() {
         return Ok(addresses.iter().map(|a| group(*a)).collect::<Result<_, _>>()?);
     }

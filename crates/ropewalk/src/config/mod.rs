@@ -78,7 +78,7 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
     /// Threads that carry packets, 64 at most, each with a part of the clients, of `memory` and of `max-clients`. Default: 1. More pay where there are processors for
-    /// them and several clients: one client is carried by one of them.
+    /// them and several clients: one client is carried by one of them. Not with `scheduler = "backpressure"`.
     pub workers: Option<u32>,
     /// A directory of programs that are run when clients come and go, or have used their quota up. Default: none. Not changed by a reload.
     pub hooks: Option<PathBuf>,
@@ -457,8 +457,15 @@ impl File {
             let why = format!("workers is {workers}, but has to be from 1 to {}", Shard::MOST);
             return Err(("workers", why));
         }
-        if workers > 1 && self.engine.lives_on_completions() {
-            return Err(("workers", "with scheduler = \"backpressure\" a gateway has one worker".into()));
+        // An access point has one loop, whatever is said of a gateway's.
+        if workers == 1 || !self.ap.link.is_empty() {
+            return Ok(());
+        }
+        if self.engine.lives_on_completions() {
+            let why = format!(
+                "workers = {workers} does not go with scheduler = \"backpressure\": leave workers out, or choose another scheduler in [engine]"
+            );
+            return Err(("workers", why));
         }
         if self.engine.memory.0 / u64::from(workers) < LEAST_MEMORY {
             let least = u64::from(workers) * LEAST_MEMORY / 1_000_000;

@@ -4,7 +4,7 @@ use super::devices::Devices;
 use super::links::Links;
 use super::sockets::Sockets;
 use super::streams::Streams;
-use super::workers::{Mail, Whose, Workers};
+use super::workers::{Message, Owner, Workers};
 use anyhow::Context;
 use ropewalk_bond::api::{Event, Input, Output};
 use ropewalk_bond::engine::Engine;
@@ -51,11 +51,11 @@ pub(crate) struct Counters {
     pub send_unreachable: u64,
     /// Wake-ups of the loop.
     pub wakeups: u64,
-    /// Packets and datagrams that were for another loop, and those of them that were dropped since too
-    /// many waited there.
+    /// Packets and datagrams that were for another loop.
     pub handed_on: u64,
+    /// Those of them that were dropped, since too many waited there.
     pub handed_on_lost: u64,
-    /// Packets from one client to another of another loop, where clients do not reach each other.
+    /// Packets between clients' addresses, where clients do not reach each other.
     pub between_clients: u64,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     pub events: VecDeque<Event>,
     /// Whether replies have to leave from the address that was reached: a gateway's sockets have several.
     pub keep_local: bool,
-    /// The other loops of a gateway that has several.
+    /// This loop's end, if the gateway has several.
     pub workers: Option<Workers>,
     /// What came in since [`Core::give_way`].
     turn: Turn,
@@ -180,10 +180,10 @@ impl Core {
         let Buffers { packet, segment, .. } = buffers;
         let buffer = if in_engine { engine.device_buffer() } else { None };
         let packet = buffer.map_or(&packet[..], |b| b).get(..received.len).unwrap_or_default();
-        let to = match workers.whose(packet, are_joined) {
-            Whose::Own => return false,
-            Whose::Other(to) => to,
-            Whose::Nobody => {
+        let to = match workers.owner_of(packet, are_joined) {
+            Owner::ThisLoop => return false,
+            Owner::Loop(to) => to,
+            Owner::Nobody => {
                 counters.between_clients += 1;
                 return true;
             }
@@ -191,7 +191,7 @@ impl Core {
         let mut hand = |vnet, packet: &[u8]| {
             counters.handed_on += 1;
             counters.handed_on_lost +=
-                u64::from(!workers.send(to, Mail::Packet { vnet, bytes: packet.to_vec() }));
+                u64::from(!workers.send(to, Message::Packet { vnet, bytes: packet.to_vec() }));
         };
         let device = devices.get(id).filter(|_| received.header.is_too_fine(received.len));
         match device.map(|device| device.tun.segments(&received.header, packet)) {
@@ -263,14 +263,15 @@ impl Core {
                 && let shard = workers.shard()
                 && d.data.chunks(d.segment_size.max(1)).any(|one| shard.number_for(one) != shard.number())
             {
-                let (remote, ecn) = (d.from, d.tos & 3);
-                self.sort(d.data, d.segment_size, |bytes| Mail::Datagram {
+                let input = Input::Datagrams {
                     link: id,
-                    remote,
+                    remote: d.from,
                     local,
-                    ecn,
-                    bytes,
-                });
+                    segment: d.segment_size,
+                    bytes: d.data,
+                    ecn: d.tos & 3,
+                };
+                self.sort(input);
                 continue;
             }
             let input = Input::Datagrams {
@@ -290,15 +291,27 @@ impl Core {
         Ok(())
     }
 
-    /// The kernel has joined datagrams of one sender that are for several loops: a handshake among data.
+    /// The kernel has joined datagrams of one sender that are for several loops: a handshake among data. Runs for one
+    /// loop stay together.
     #[cold]
-    fn sort(&mut self, batch: &[u8], segment: usize, mail: impl Fn(Vec<u8>) -> Mail) {
-        let Some(workers) = &self.workers else { return };
-        for datagram in batch.chunks(segment.max(1)) {
-            // Its own, too, come back by mail: all that is rare goes one way.
-            self.counters.handed_on += 1;
-            let is_sent = workers.send(workers.shard().number_for(datagram), mail(datagram.to_vec()));
-            self.counters.handed_on_lost += u64::from(!is_sent);
+    fn sort(&mut self, batch: Input<'_>) {
+        let Core { engine, workers: Some(workers), counters, .. } = self else { return };
+        let Input::Datagrams { link, remote, local, segment, bytes: mut rest, ecn } = batch else { return };
+        let (segment, shard) = (segment.max(1), workers.shard());
+        while !rest.is_empty() {
+            let to = shard.number_for(&rest[..segment.min(rest.len())]);
+            let count = rest.chunks(segment).take_while(|one| shard.number_for(one) == to).count();
+            let len = rest.len().min(count * segment);
+            let (bytes, behind) = std::mem::take(&mut rest).split_at_mut(len);
+            rest = behind;
+            if to == shard.number() {
+                engine.handle(Input::Datagrams { link, remote, local, segment, bytes, ecn }, clock::now());
+                continue;
+            }
+            let bytes = bytes.to_vec();
+            let is_sent = workers.send(to, Message::Datagrams { link, remote, local, ecn, segment, bytes });
+            counters.handed_on += count as u64;
+            counters.handed_on_lost += if is_sent { 0 } else { count as u64 };
         }
     }
 

@@ -87,7 +87,11 @@ impl Outbox {
         let asked: Vec<_> = self.asked(&request).iter().map(|end| end.ask(request.clone())).collect();
         let mut answers = asked.into_iter().map(|answer| answer.and_then(|answer| wait(&answer)));
         let first = answers.next().unwrap_or_else(|| Err(stopping()));
-        answers.try_fold(first?, |all, answer| Ok(all.with(answer?)))
+        let mut all = answers.try_fold(first?, |all, answer| answer.map(|answer| all.with(answer)))?;
+        if let (Request::Flows { most }, Response::Flows { flows }) = (&request, &mut all) {
+            flows.flows.truncate((*most).into());
+        }
+        Ok(all)
     }
 
     /// Asks the loop and does not wait, however much it has to do: who tells may be who the loop
@@ -140,7 +144,7 @@ impl ControlHandler for Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::flows::Flows;
+    use crate::report::flows::{Flow, Flows};
 
     #[test]
     fn who_tells_does_not_wait_for_the_loop() {
@@ -161,7 +165,8 @@ mod tests {
                     let mut asked = 0;
                     while let Some(post) = inbox.wait() {
                         asked += 1;
-                        let flows = Flows { counted: true, total, flows: Vec::new() };
+                        let flow = |n| Flow { sent_bps: total * n, ..Flow::default() };
+                        let flows = Flows { counted: true, total, flows: [3, 2].map(flow).into() };
                         post.reply.send(Response::Flows { flows: Box::new(flows) }).unwrap();
                     }
                     asked
@@ -173,9 +178,15 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(total(Request::Flows { most: 5 }), 111);
+        let rates = |most| match outbox.ask(Request::Flows { most }).unwrap() {
+            Response::Flows { flows } => flows.flows.iter().map(|f| f.sent_bps).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rates(9), [300, 200, 30, 20, 3, 2]);
+        assert_eq!(rates(3), [300, 200, 30]);
         assert_eq!(total(Request::History { since: 0 }), 1);
         drop(outbox);
         let asked: Vec<i32> = answering.into_iter().map(|thread| thread.join().unwrap()).collect();
-        assert_eq!(asked, [2, 1, 1]);
+        assert_eq!(asked, [4, 3, 3]);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use mailbox::{Mailbox, Outbox, mailbox, mailboxes};
 pub(crate) use reload::Reload;
 pub(crate) use run::{Flow, Role, Running, run};
 pub(crate) use watchdog::Watchdog;
-pub(crate) use workers::{Mail, Workers, part, workers};
+pub(crate) use workers::{Message, Workers, workers};
 
 use rand::TryRngCore;
 use rand::rngs::OsRng;

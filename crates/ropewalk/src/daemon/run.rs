@@ -4,7 +4,7 @@ use super::core::{Buffers, Core};
 use super::handshakes::HandshakeThread;
 use super::mailbox::Mailbox;
 use super::watchdog::Watchdog;
-use super::workers::{Mail, part};
+use super::workers::{Message, TURN};
 use crate::control::protocol::{Request, Response};
 use crate::report::history::History;
 use anyhow::Context;
@@ -194,11 +194,16 @@ impl Running {
     /// before sleeping.
     pub(crate) fn reconfigure(&mut self, config: Config, busy_poll: Duration) {
         self.busy_poll = busy_poll;
-        let Some(workers) = &self.core.workers else { return self.core.engine.reconfigure(config) };
-        if workers.is_first() {
-            workers.send_to_others(|| Mail::Settings(Box::new(config.clone()), busy_poll));
+        if let Some(workers) = self.core.workers.as_ref().filter(|workers| workers.is_first()) {
+            workers.send_to_others(|| Message::Settings(Box::new(config.clone()), busy_poll));
         }
-        self.core.engine.reconfigure(part(config, workers.shard().of()));
+        let of = self.core.engine.shard().of();
+        self.core.engine.reconfigure(config.part(of));
+    }
+
+    /// Tells the other loops to end.
+    pub(crate) fn stop_others(&self) {
+        self.core.workers.iter().for_each(|workers| workers.send_to_others(|| Message::Stop));
     }
 
     /// Hands other loops what the engine has for theirs.
@@ -206,13 +211,13 @@ impl Running {
         let Core { engine, workers: Some(workers), .. } = &mut self.core else { return };
         while let Some((to, visitor)) = engine.next_visitor() {
             if workers.has_room_for_visitor(to) {
-                workers.send(to, Mail::Visitor(visitor));
+                workers.send(to, Message::Visitor(visitor));
             } else {
                 engine.forget_visitor(visitor, clock::now());
             }
         }
         while let Some(reply) = engine.next_reply() {
-            workers.send(0, Mail::Reply(reply));
+            workers.send(0, Message::Reply(reply));
         }
     }
 
@@ -266,13 +271,9 @@ pub(crate) fn run(running: &mut Running, role: &mut impl Role) -> anyhow::Result
     let mut events = Events::new(READY);
     let mut buffers = Buffers::new();
     let outcome = turns(running, role, &mut events, &mut buffers);
-    match &running.core.workers {
-        None => service::stopping(),
-        Some(workers) if workers.is_first() => {
-            service::stopping();
-            workers.send_to_others(|| Mail::Stop);
-        }
-        Some(_) => {}
+    if running.core.workers.as_ref().is_none_or(|workers| workers.is_first()) {
+        service::stopping();
+        running.stop_others();
     }
     role.on_stop(running, clock::now());
     let farewell = running.farewell();
@@ -345,7 +346,7 @@ fn serve(
             }
         }
         STREAMS => running.core.read_streams()?,
-        WORKERS => return on_mail(running, role),
+        WORKERS => return on_messages(running, role),
         // The turn looks at all timers.
         SLEEP => running.sleep.iter().for_each(SleepWatch::clear),
         device if device >= DEVICES => running.core.read_device((device - DEVICES) as u32, buffers)?,
@@ -359,32 +360,40 @@ fn serve(
 }
 
 /// Other loops have handed something over.
-fn on_mail(running: &mut Running, role: &mut impl Role) -> anyhow::Result<Flow> {
+fn on_messages(running: &mut Running, role: &mut impl Role) -> anyhow::Result<Flow> {
     running.core.workers.iter().for_each(|workers| workers.waker().clear());
-    while let Some(mail) = running.core.workers.as_ref().and_then(|workers| workers.next()) {
+    for _ in 0..TURN {
+        let Some(message) = running.core.workers.as_ref().and_then(|workers| workers.next()) else {
+            return Ok(Flow::Continue);
+        };
         let (now, engine) = (clock::now(), &mut running.core.engine);
-        match mail {
-            Mail::Visitor(visitor) => engine.on_visitor(visitor, now),
-            Mail::Reply(reply) => engine.on_reply(reply, now),
-            Mail::Event(event) => {
+        match message {
+            Message::Visitor(visitor) => engine.on_visitor(visitor, now),
+            Message::Reply(reply) => engine.on_reply(reply, now),
+            Message::Event(event) => {
                 if role.on_event(running, event, now)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
             }
-            Mail::Packet { vnet, bytes } => {
+            Message::Packet { vnet, bytes } => {
                 engine.handle(Input::Device { device: 0, vnet, packet: &bytes }, now);
                 running.core.pump()?;
             }
-            Mail::Datagram { link, remote, local, ecn, mut bytes } => {
-                let segment = bytes.len();
+            Message::Datagrams { link, remote, local, ecn, segment, mut bytes } => {
                 engine.handle(Input::Datagrams { link, remote, local, segment, bytes: &mut bytes, ecn }, now);
                 running.core.pump()?;
             }
-            Mail::Settings(config, busy_poll) => running.reconfigure(*config, busy_poll),
-            Mail::Failed(why) => anyhow::bail!("a worker has ended: {why}"),
-            Mail::Stop => return Ok(Flow::Stop),
+            Message::Settings(config, busy_poll) => {
+                // Whether clients reach each other is told by itself, perhaps since these were read.
+                let client_to_client = engine.config().client_to_client;
+                running.reconfigure(Config { client_to_client, ..*config }, busy_poll);
+            }
+            Message::Failed(why) => anyhow::bail!(why),
+            Message::Stop => return Ok(Flow::Stop),
         }
     }
+    // There may be more, and the sockets come first.
+    running.core.workers.iter().for_each(|workers| workers.waker().wake());
     Ok(Flow::Continue)
 }
 

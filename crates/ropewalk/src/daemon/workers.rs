@@ -24,13 +24,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Packets that wait for a loop at most, bytes; beyond, they are dropped as by a full queue.
-const PACKETS: usize = 1 << 20;
-/// Clients that wait for a loop to let them in; beyond, they ask again.
-const VISITORS: usize = 256;
+/// Messages of a kind that wait for a loop at most: bytes of packets and of datagrams, clients to let in, news of paths.
+/// Beyond, packets and datagrams are dropped as by a full queue, clients ask again, and news of paths are not told.
+const MOST: [usize; 4] = [1 << 20, 1 << 20, 256, 1024];
+const VISITORS: usize = 2;
+/// Messages that a loop takes before its sockets get their turn.
+pub(super) const TURN: usize = 256;
 
 /// What one loop hands another.
-pub(crate) enum Mail {
+#[derive(Debug)]
+pub(crate) enum Message {
     /// A client that is the other's.
     Visitor(Visitor),
     /// What the first loop is to say to a client.
@@ -39,8 +42,15 @@ pub(crate) enum Mail {
     Event(Event),
     /// A packet of the device.
     Packet { vnet: Vnet, bytes: Vec<u8> },
-    /// A datagram.
-    Datagram { link: u32, remote: SocketAddr, local: Option<IpAddr>, ecn: u8, bytes: Vec<u8> },
+    /// Datagrams of `segment` bytes each; the last may be shorter.
+    Datagrams {
+        link: u32,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        ecn: u8,
+        segment: usize,
+        bytes: Vec<u8>,
+    },
     /// Settings that were read again: of the engine, and how long to look for work.
     Settings(Box<Config>, Duration),
     /// The loop has ended, for this reason.
@@ -49,52 +59,51 @@ pub(crate) enum Mail {
     Stop,
 }
 
-impl Mail {
-    fn packet_bytes(&self) -> usize {
+impl Message {
+    /// Which of [`MOST`] bounds it, and what it counts there. Who comes and goes, replies, settings
+    /// and the end are always told: each answers one of the bounded.
+    fn cost(&self) -> Option<(usize, usize)> {
         match self {
-            Mail::Packet { bytes, .. } | Mail::Datagram { bytes, .. } => bytes.len() + size_of::<Mail>(),
-            _ => 0,
+            Message::Packet { bytes, .. } => Some((0, bytes.len() + size_of::<Message>())),
+            Message::Datagrams { bytes, .. } => Some((1, bytes.len() + size_of::<Message>())),
+            Message::Visitor(_) => Some((VISITORS, 1)),
+            Message::Event(Event::Path { .. } | Event::Outage { .. }) => Some((3, 1)),
+            _ => None,
         }
     }
 }
 
-/// Where a loop is reached.
+/// What waits for a loop.
 #[derive(Clone, Debug)]
-struct Place {
-    mail: Sender<Mail>,
+struct Queue {
+    sender: Sender<Message>,
     waker: Arc<Waker>,
-    packets: Arc<AtomicUsize>,
-    visitors: Arc<AtomicUsize>,
+    /// What counts, by [`MOST`].
+    waiting: Arc<[AtomicUsize; MOST.len()]>,
     /// It has turned since it was last asked.
     turned: Arc<AtomicBool>,
 }
 
 /// Who has a packet of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum Owner {
     /// This loop.
-    Own,
+    ThisLoop,
     /// Another.
-    Other(u32),
+    Loop(u32),
     /// Clients do not reach each other.
     Nobody,
 }
 
-/// One loop's end.
+/// One loop's end of what loops hand each other.
 #[derive(Debug)]
 pub(crate) struct Workers {
     shard: Shard,
-    inbox: Receiver<Mail>,
-    places: Vec<Place>,
+    inbox: Receiver<Message>,
+    queues: Vec<Queue>,
     clients: Arc<RwLock<Clients>>,
     /// The gateway's addresses inside, with the networks that clients have theirs from.
     networks: Vec<IpNet>,
-}
-
-impl std::fmt::Debug for Mail {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mail({} bytes)", self.packet_bytes())
-    }
 }
 
 /// Ends for so many loops; none where there is one alone. `networks` are the gateway's addresses
@@ -103,19 +112,18 @@ pub(crate) fn workers(count: u32, networks: &[IpNet]) -> io::Result<Vec<Option<W
     if count < 2 {
         return Ok(vec![None]);
     }
-    let (mut inboxes, mut places) = (Vec::new(), Vec::new());
+    let (mut inboxes, mut queues) = (Vec::new(), Vec::new());
     for _ in 0..count {
-        let (mail, inbox) = channel();
+        let (sender, inbox) = channel();
         let waker = Arc::new(Waker::new()?);
-        let (packets, visitors, turned) = (Arc::default(), Arc::default(), Arc::default());
-        places.push(Place { mail, waker, packets, visitors, turned });
+        queues.push(Queue { sender, waker, waiting: Arc::default(), turned: Arc::default() });
         inboxes.push(inbox);
     }
     let clients = Arc::<RwLock<Clients>>::default();
-    let end = |(number, inbox): (u32, Receiver<Mail>)| {
+    let end = |(number, inbox): (u32, Receiver<Message>)| {
         let shard = Shard::new(number, count)?;
-        let (places, clients, networks) = (places.clone(), Arc::clone(&clients), networks.to_vec());
-        Some(Workers { shard, inbox, places, clients, networks })
+        let (queues, clients, networks) = (queues.clone(), Arc::clone(&clients), networks.to_vec());
+        Some(Workers { shard, inbox, queues, clients, networks })
     };
     Ok((0..).zip(inboxes).map(end).collect())
 }
@@ -133,7 +141,7 @@ impl Workers {
 
     /// What tells the gateway when this loop's thread has ended, however it ends.
     pub(crate) fn last_words(&self) -> LastWords {
-        LastWords(self.places[0].clone())
+        LastWords { first: self.queues[0].clone(), number: self.shard.number() }
     }
 
     /// What the poller watches.
@@ -141,44 +149,47 @@ impl Workers {
         &self.own().waker
     }
 
-    fn own(&self) -> &Place {
-        &self.places[self.shard.number() as usize]
+    fn own(&self) -> &Queue {
+        &self.queues[self.shard.number() as usize]
     }
 
-    /// Hands something to another loop. Packets are dropped where too many wait, which is `false`.
-    pub(crate) fn send(&self, to: u32, mail: Mail) -> bool {
-        let Some(place) = self.places.get(to as usize) else { return false };
-        let bytes = mail.packet_bytes();
-        if bytes > 0 && place.packets.fetch_add(bytes, Ordering::Relaxed) > PACKETS {
-            place.packets.fetch_sub(bytes, Ordering::Relaxed);
-            return false;
+    /// Hands something to another loop; `false` if too much waits there.
+    pub(crate) fn send(&self, to: u32, message: Message) -> bool {
+        let Some(queue) = self.queues.get(to as usize) else { return false };
+        if let Some((kind, cost)) = message.cost() {
+            let waiting = &queue.waiting[kind];
+            if waiting.fetch_add(cost, Ordering::Relaxed) >= MOST[kind] {
+                waiting.fetch_sub(cost, Ordering::Relaxed);
+                return false;
+            }
         }
-        place.visitors.fetch_add(usize::from(matches!(mail, Mail::Visitor(_))), Ordering::Relaxed);
         // A loop that has ended takes nothing, and the gateway is ending, too.
-        let is_sent = place.mail.send(mail).is_ok();
-        place.waker.wake();
+        let is_sent = queue.sender.send(message).is_ok();
+        queue.waker.wake();
         is_sent
     }
 
     /// Whether one more client may wait for a loop.
     pub(super) fn has_room_for_visitor(&self, to: u32) -> bool {
-        self.places.get(to as usize).is_some_and(|p| p.visitors.load(Ordering::Relaxed) < VISITORS)
+        let waiting = |q: &Queue| q.waiting[VISITORS].load(Ordering::Relaxed);
+        self.queues.get(to as usize).is_some_and(|queue| waiting(queue) < MOST[VISITORS])
     }
 
     /// Something for each of the others.
-    pub(crate) fn send_to_others(&self, mail: impl Fn() -> Mail) {
+    pub(crate) fn send_to_others(&self, message: impl Fn() -> Message) {
         let others = (0..self.shard.of()).filter(|number| *number != self.shard.number());
         for number in others {
-            self.send(number, mail());
+            self.send(number, message());
         }
     }
 
     /// What the others have handed over.
-    pub(super) fn next(&self) -> Option<Mail> {
-        let mail = self.inbox.try_recv().ok()?;
-        self.own().packets.fetch_sub(mail.packet_bytes(), Ordering::Relaxed);
-        self.own().visitors.fetch_sub(usize::from(matches!(mail, Mail::Visitor(_))), Ordering::Relaxed);
-        Some(mail)
+    pub(super) fn next(&self) -> Option<Message> {
+        let message = self.inbox.try_recv().ok()?;
+        if let Some((kind, cost)) = message.cost() {
+            self.own().waiting[kind].fetch_sub(cost, Ordering::Relaxed);
+        }
+        Some(message)
     }
 
     /// This loop turns.
@@ -188,7 +199,7 @@ impl Workers {
 
     /// Whether all loops have turned since this was last so.
     pub(super) fn have_turned(&self) -> bool {
-        let others = || self.places.iter().skip(1);
+        let others = || self.queues.iter().skip(1);
         let all = others().all(|p| p.turned.load(Ordering::Relaxed));
         if all {
             others().for_each(|p| p.turned.store(false, Ordering::Relaxed));
@@ -208,17 +219,17 @@ impl Workers {
     }
 
     /// Who has a packet that came by this loop's queue. `are_joined`: clients may reach each other.
-    pub(super) fn whose(&self, packet: &[u8], are_joined: bool) -> Whose {
-        let Some((from, to)) = ends(packet) else { return Whose::Own };
+    pub(super) fn owner_of(&self, packet: &[u8], are_joined: bool) -> Owner {
+        let Some((from, to)) = ends(packet) else { return Owner::ThisLoop };
         if !are_joined && self.is_a_clients(&from) && self.is_a_clients(&to) {
-            return Whose::Nobody;
+            return Owner::Nobody;
         }
         let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner);
         match clients.number_of(&to) {
             // Its engine counts it.
-            None => Whose::Own,
-            Some(number) if number == self.shard.number() => Whose::Own,
-            Some(number) => Whose::Other(number),
+            None => Owner::ThisLoop,
+            Some(number) if number == self.shard.number() => Owner::ThisLoop,
+            Some(number) => Owner::Loop(number),
         }
     }
 
@@ -231,20 +242,29 @@ impl Workers {
 
 /// Tells the gateway that a worker has ended: without one of them it cannot go on.
 #[derive(Debug)]
-pub(crate) struct LastWords(Place);
+pub(crate) struct LastWords {
+    first: Queue,
+    number: u32,
+}
 
 impl LastWords {
-    /// Says why.
-    pub(crate) fn say(&self, why: String) {
+    /// It ended with an error.
+    pub(crate) fn failed(&self, error: &anyhow::Error) {
+        self.say(format!("worker {} cannot go on: {error:#}", self.number));
+    }
+
+    fn say(&self, why: String) {
         // A gateway that ends, too, does not listen.
-        let _ = self.0.mail.send(Mail::Failed(why));
-        self.0.waker.wake();
+        let _ = self.first.sender.send(Message::Failed(why));
+        self.first.waker.wake();
     }
 }
 
 impl Drop for LastWords {
     fn drop(&mut self) {
-        self.say("its thread is gone".into());
+        if std::thread::panicking() {
+            self.say(format!("worker {} has panicked: the lines before this one say where", self.number));
+        }
     }
 }
 
@@ -303,21 +323,10 @@ fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// A loop's part of what the whole gateway may use.
-pub(crate) fn part(config: Config, of: u32) -> Config {
-    let of = of as usize;
-    Config {
-        memory_bytes: config.memory_bytes / of,
-        max_packets: config.max_packets / of,
-        max_peers: config.max_peers.div_ceil(of),
-        flows: config.flows.div_ceil(of),
-        ..config
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ropewalk_bond::path::State;
 
     const ALICE: PublicKey = PublicKey([1; 32]);
     const BOB: PublicKey = PublicKey([2; 32]);
@@ -351,26 +360,26 @@ mod tests {
         for (from, of_alice, of_bob) in
             [("192.0.2.1", "10.77.0.2", "10.77.0.3"), ("2001:db8::1", "fd77::2", "fd77::3")]
         {
-            assert_eq!(first.whose(&packet(from, of_alice), false), Whose::Own);
-            assert_eq!(first.whose(&packet(from, of_bob), false), Whose::Other(1));
-            assert_eq!(second.whose(&packet(from, of_alice), false), Whose::Other(0));
-            assert_eq!(second.whose(&packet(from, from), false), Whose::Own, "nobody's");
-            assert_eq!(first.whose(&packet(of_alice, of_bob), false), Whose::Nobody);
-            assert_eq!(second.whose(&packet(of_alice, of_bob), false), Whose::Nobody, "by either queue");
-            assert_eq!(first.whose(&packet(of_alice, of_bob), true), Whose::Other(1));
+            assert_eq!(first.owner_of(&packet(from, of_alice), false), Owner::ThisLoop);
+            assert_eq!(first.owner_of(&packet(from, of_bob), false), Owner::Loop(1));
+            assert_eq!(second.owner_of(&packet(from, of_alice), false), Owner::Loop(0));
+            assert_eq!(second.owner_of(&packet(from, from), false), Owner::ThisLoop, "nobody's");
+            assert_eq!(first.owner_of(&packet(of_alice, of_bob), false), Owner::Nobody);
+            assert_eq!(second.owner_of(&packet(of_alice, of_bob), false), Owner::Nobody, "by either queue");
+            assert_eq!(first.owner_of(&packet(of_alice, of_bob), true), Owner::Loop(1));
         }
         for (from, to) in [("10.77.0.9", "10.77.0.3"), ("fd77::9", "fd77::3")] {
             assert_eq!(
-                first.whose(&packet(from, to), false),
-                Whose::Nobody,
+                first.owner_of(&packet(from, to), false),
+                Owner::Nobody,
                 "a client that is not known yet"
             );
         }
         for (from, to) in [("10.77.0.1", "10.77.0.3"), ("fd77::1", "fd77::3")] {
-            assert_eq!(first.whose(&packet(from, to), false), Whose::Other(1), "the gateway itself");
+            assert_eq!(first.owner_of(&packet(from, to), false), Owner::Loop(1), "the gateway itself");
         }
         for broken in [&[][..], &[0x45; 19], &[0x60; 39], &[0x20; 60]] {
-            assert_eq!(first.whose(broken, false), Whose::Own, "its engine drops it");
+            assert_eq!(first.owner_of(broken, false), Owner::ThisLoop, "its engine drops it");
         }
     }
 
@@ -381,11 +390,11 @@ mod tests {
         second.client_came(&BOB, &inside(&["10.77.0.2"]));
         first.client_went(&ALICE);
         let here = packet("192.0.2.1", "10.77.0.2");
-        assert_eq!(first.whose(&here, false), Whose::Other(1));
+        assert_eq!(first.owner_of(&here, false), Owner::Loop(1));
         first.client_went(&BOB);
-        assert_eq!(first.whose(&here, false), Whose::Other(1), "only its own loop says so");
+        assert_eq!(first.owner_of(&here, false), Owner::Loop(1), "only its own loop says so");
         second.client_went(&BOB);
-        assert_eq!(first.whose(&here, false), Whose::Own);
+        assert_eq!(first.owner_of(&here, false), Owner::ThisLoop);
         let clients = first.clients.read().unwrap();
         assert!(clients.of.is_empty() && clients.addresses.is_empty(), "{clients:?}");
     }
@@ -393,12 +402,48 @@ mod tests {
     #[test]
     fn packets_that_wait_are_bounded_in_bytes_and_news_are_not_lost() {
         let [first, second] = two();
-        let big = || Mail::Packet { vnet: Vnet::default(), bytes: vec![0; 60_000] };
+        let big = || Message::Packet { vnet: Vnet::default(), bytes: vec![0; 60_000] };
         let sent = (0..100).filter(|_| first.send(1, big())).count();
         assert!((17..=18).contains(&sent), "{sent}");
-        assert!(first.send(1, Mail::Stop));
-        assert_eq!(std::iter::from_fn(|| second.next()).count(), sent + 1);
+        let junk = || {
+            let remote = SocketAddr::from(([192, 0, 2, 1], 4500));
+            let bytes = vec![0; 60_000];
+            Message::Datagrams { link: 0, remote, local: None, ecn: 0, segment: 1200, bytes }
+        };
+        assert!(first.send(1, junk()), "datagrams do not push out packets, or packets them");
+        assert!(first.send(1, Message::Stop));
+        assert_eq!(std::iter::from_fn(|| second.next()).count(), sent + 2);
         assert!(first.send(1, big()), "there is room again");
+    }
+
+    #[test]
+    fn news_of_paths_are_bounded_and_who_comes_is_always_told() {
+        let [first, second] = two();
+        let remote = SocketAddr::from(([192, 0, 2, 1], 4500));
+        let path = || Message::Event(Event::Path { peer: ALICE, path: 0, remote, state: State::Active });
+        assert_eq!((0..5000).filter(|_| second.send(0, path())).count(), MOST[3]);
+        let went = Message::Event(Event::ClientDown { client: ALICE, why: "" });
+        assert!(second.send(0, went));
+        assert_eq!(std::iter::from_fn(|| first.next()).count(), MOST[3] + 1);
+    }
+
+    #[test]
+    fn a_worker_that_panics_or_fails_is_told_to_the_gateway() {
+        let [first, second] = two();
+        let why = || match first.next() {
+            Some(Message::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        let last_words = second.last_words();
+        let thread = std::thread::spawn(move || {
+            let _last_words = last_words;
+            std::panic::resume_unwind(Box::new("on purpose"));
+        });
+        assert!(thread.join().is_err());
+        assert!(why().starts_with("worker 1 has panicked"));
+        second.last_words().failed(&anyhow::anyhow!("no device"));
+        assert_eq!(why(), "worker 1 cannot go on: no device");
+        assert!(first.next().is_none(), "who ends in good order says nothing");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl ControlHandler for GatewayControl {
                 self.audit.note(Entry::new("changed").detail(&said).by(by));
                 Response::Done { said }
             }),
-            Request::Drain { off } => self.loop_.ask(Request::Drain { off }).inspect(|_| {
+            Request::Drain { off } => self.drain(off).inspect(|_| {
                 self.audit.note(Entry::new(if off { "drain ended" } else { "drained" }).by(by));
             }),
             Request::Clients {} => Ok(Response::Clients { clients: self.clients.known() }),
@@ -86,6 +86,17 @@ impl GatewayControl {
         self.keeper.forget(name).inspect_err(|_| drop(self.clients.revoke(name)))?;
         tracing::info!(client = name, "invited");
         Ok(Response::Token { token: token.to_text().to_string() })
+    }
+
+    /// Takes no sessions from now on, and sends away those that there are; or takes them again.
+    fn drain(&self, off: bool) -> anyhow::Result<Response> {
+        // Before clients are sent away: who comes back at once is not to be let in.
+        self.clients.drain(!off);
+        self.loop_.ask(Request::Drain { off })?;
+        let said =
+            if off { "sessions are taken again" } else { "clients are sent elsewhere, and none are taken" };
+        tracing::info!("{said}");
+        Ok(Response::Done { said: said.into() })
     }
 
     fn quota(&self, change: &QuotaChange) -> anyhow::Result<String> {

@@ -20,10 +20,7 @@ use crate::config::Migrate;
 use crate::control::protocol::{Request, Response};
 use crate::daemon::{Flow, Reload, Role, Running};
 use crate::hooks::GatewayHooks;
-use crate::report;
 use crate::report::history::What;
-use crate::report::quota::QuotaStatus;
-use accounts::Accounts;
 use audit::{Audit, Entry};
 use channel_switcher::ChannelSwitcher;
 use grants::Keeper;
@@ -32,19 +29,20 @@ use ports::Ports;
 use quotas::Quotas;
 use radios::Radios;
 use ropewalk_bond::api::Event;
-use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::PeerStatus;
 use ropewalk_bond::path::{Route, State};
 use ropewalk_net::links;
-use ropewalk_net::tls::{FIRST, News};
+use ropewalk_net::tls::News;
 use ropewalk_session::PublicKey;
 use ropewalk_time::{Duration, Time};
 use std::collections::BTreeSet;
 use tls::Certificate;
+use worker::Worker;
 
 /// A running gateway.
 pub(crate) struct Gateway {
-    clients: SharedClients,
+    /// What each loop does.
+    worker: Worker,
     reload: Reload,
     started: Time,
     /// An access point's on layer 2.
@@ -56,13 +54,8 @@ pub(crate) struct Gateway {
     /// Paths that the two ends name differently, and when to look again.
     doubted: BTreeSet<(PublicKey, u8)>,
     look: Time,
-    /// What TLS is offered with, if it is, and when it is told next which streams sessions use.
+    /// What TLS is offered with, if it is.
     certificate: Option<Certificate>,
-    streams_due: Time,
-    /// What clients use, and those who may use only so much.
-    accounts: Option<Accounts>,
-    /// What clients are granted.
-    keeper: Keeper,
     /// Who are answered for its clients' IPv6 addresses.
     neighbours: Option<Neighbours>,
     /// Who did what.
@@ -81,7 +74,7 @@ impl Gateway {
         started: Time,
     ) -> Gateway {
         Gateway {
-            clients,
+            worker: Worker::new(clients, keeper, started),
             reload,
             started,
             ports,
@@ -90,9 +83,6 @@ impl Gateway {
             doubted: BTreeSet::new(),
             look: Time::NEVER,
             certificate: None,
-            streams_due: Time::NEVER,
-            accounts: None,
-            keeper,
             neighbours: None,
             audit,
             hooks: None,
@@ -116,40 +106,7 @@ impl Gateway {
 
     /// Counts what clients use, and holds them to their quotas.
     pub(crate) fn keep_accounts(&mut self, quotas: Quotas, running: &mut Running) {
-        let engine = &mut running.core.engine;
-        self.accounts = Some(Accounts::new(self.clients.clone(), quotas, engine, self.started));
-    }
-
-    /// Notes what was used since the last time.
-    fn settle(&mut self, running: &mut Running, now: Time) {
-        self.accounts.iter_mut().for_each(|accounts| accounts.settle(&mut running.core.engine, now));
-    }
-
-    /// Says in a snapshot how clients stand, and what they are granted.
-    fn tell_clients(&self, status: &mut report::Snapshot) {
-        let granted = self.keeper.granted_to();
-        for peer in &mut status.peers {
-            peer.granted = granted.get(&peer.name).cloned();
-        }
-        let Some(accounts) = &self.accounts else { return };
-        let latest = accounts.quotas().latest();
-        for peer in &mut status.peers {
-            peer.quota = latest.accounts.get(&peer.name).map(QuotaStatus::new);
-        }
-        status.notes.extend(latest.trouble);
-    }
-
-    /// Takes no sessions from now on, and sends away those that there are; or takes them again.
-    fn drain(&mut self, running: &mut Running, off: bool, now: Time) -> Response {
-        self.settle(running, now);
-        self.clients.drain(!off);
-        if !off {
-            running.core.engine.dismiss_all(DRAINED);
-        }
-        let said =
-            if off { "sessions are taken again" } else { "clients are sent elsewhere, and none are taken" };
-        tracing::info!("{said}");
-        Response::Done { said: said.into() }
+        self.worker.keep_accounts(quotas, running);
     }
 
     /// Listens on an access point's radios.
@@ -163,7 +120,7 @@ impl Gateway {
     /// TLS is offered with this certificate.
     pub(crate) fn offers_tls(&mut self, certificate: Certificate) {
         self.certificate = Some(certificate);
-        self.streams_due = self.started;
+        self.worker.offers_tls();
     }
 
     /// Lets the radio of `interface` leave its channel when it carries too little.
@@ -182,7 +139,7 @@ impl Gateway {
                 let Some((interface, here)) = radios.shared(path.route.link) else { continue };
                 if here != path.link.is_some_and(|l| l.is_shared) && self.doubted.insert((peer.key, path.id))
                 {
-                    let repeater = self.name(&peer.key);
+                    let repeater = self.worker.name(&peer.key);
                     let there = path.link.is_some_and(|l| l.is_shared);
                     tracing::warn!(
                         interface,
@@ -193,11 +150,6 @@ impl Gateway {
             }
         }
     }
-
-    /// What a client is called.
-    fn name(&self, key: &PublicKey) -> String {
-        self.clients.name_of(key).unwrap_or_else(|| key.to_string())
-    }
 }
 
 impl Role for Gateway {
@@ -205,50 +157,50 @@ impl Role for Gateway {
         if running.core.links.is_eager() {
             watch_links(running, now);
         }
-        if self.certificate.is_some() && matches!(event, Event::ClientUp { .. } | Event::Path { .. }) {
-            self.streams_due = self.streams_due.min(now + STREAMS_SOON);
-        }
+        self.worker.note(&event, now);
         match event {
             Event::ClientUp { client, remote, device, inside } => {
-                tracing::info!(client = self.name(&client), %remote, "client connected");
-                self.clients.came(&client);
-                let name = self.name(&client);
+                tracing::info!(client = self.worker.name(&client), %remote, "client connected");
+                self.worker.clients.came(&client);
+                let name = self.worker.name(&client);
                 if let Some(hooks) = &mut self.hooks {
-                    hooks.came(client, self.clients.name_of(&client), &inside, remote.ip());
+                    hooks.came(client, self.worker.clients.name_of(&client), &inside, remote.ip());
                 }
-                self.keeper.came(&name);
-                self.accounts.iter().for_each(|accounts| accounts.quotas().look());
+                self.worker.keeper.came(&name);
+                self.worker.accounts.iter().for_each(|accounts| accounts.quotas().look());
                 self.neighbours.iter().for_each(Neighbours::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
-                running.history.note(now, What::ClientUp { peer: self.name(&client) });
+                running.history.note(now, What::ClientUp { peer: self.worker.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
                     tracing::error!(
-                        client = self.name(&client),
+                        client = self.worker.name(&client),
                         "{error:#}: it has no device until it connects again"
                     );
                 }
             }
             Event::ClientDown { client, why } => {
-                tracing::info!(client = self.name(&client), why, "client disconnected");
-                self.clients.went(&client);
+                tracing::info!(client = self.worker.name(&client), why, "client disconnected");
+                self.worker.clients.went(&client);
                 self.hooks.iter_mut().for_each(|hooks| hooks.went(&client));
-                self.keeper.went(&self.name(&client));
-                self.audit.note(Entry::new("left").client(&self.name(&client)).detail(why));
-                running.history.note(now, What::ClientDown { peer: self.name(&client), why: why.into() });
+                self.worker.keeper.went(&self.worker.name(&client));
+                self.audit.note(Entry::new("left").client(&self.worker.name(&client)).detail(why));
+                running
+                    .history
+                    .note(now, What::ClientDown { peer: self.worker.name(&client), why: why.into() });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
-                    tracing::warn!(client = self.name(&client), "{error:#}");
+                    tracing::warn!(client = self.worker.name(&client), "{error:#}");
                 }
             }
             Event::Path { peer, path, remote, state } => {
-                tracing::info!(client = self.name(&peer), path, %remote, state = state.name(), "path");
+                tracing::info!(client = self.worker.name(&peer), path, %remote, state = state.name(), "path");
                 if let (Some(hooks), State::Active) = (&mut self.hooks, state) {
                     hooks.comes_from(&peer, path, remote.ip());
                 }
-                let (peer, name) = (self.name(&peer), remote.to_string());
+                let (peer, name) = (self.worker.name(&peer), remote.to_string());
                 running.history.note(now, What::Path { peer, name, state: state.name().into() });
             }
             Event::Outage { peer, remote, since, connections, noticed, .. } => {
-                let (peer, name, since_ns) = (self.name(&peer), remote.to_string(), since.as_nanos());
+                let (peer, name, since_ns) = (self.worker.name(&peer), remote.to_string(), since.as_nanos());
                 tracing::info!(
                     client = peer,
                     path = name,
@@ -270,36 +222,24 @@ impl Role for Gateway {
     fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response {
         match request {
             Request::Status {} => {
-                let name = |key: &PublicKey| self.name(key);
                 let role = if self.radios.is_some() { "ap" } else { "gateway" };
-                let mut status = report::take(role, &running.core, self.started, now, name);
-                (status.draining, status.fleet) = (self.clients.is_draining(), self.clients.fleet_status());
-                self.tell_clients(&mut status);
+                let mut status = self.worker.status(role, running, now);
+                let clients = &self.worker.clients;
+                (status.draining, status.fleet) = (clients.is_draining(), clients.fleet_status());
                 status.outages = running.history.outages();
-                status.notes.extend(self.keeper.notes());
+                status.notes.extend(self.worker.keeper.notes());
                 status.notes.extend(self.radios.iter().flat_map(Radios::notes));
                 status.channel_switcher = self.channel_switcher.as_ref().map(ChannelSwitcher::report);
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
-            Request::Flows { most } => report::flows::take(&running.core, most, now, |key| self.name(key)),
             Request::Expel { client } => {
-                running.core.engine.revoke(&client);
+                let done = self.worker.on_request(running, request, now);
                 self.ports.iter_mut().for_each(|p| p.remove(running, &client));
                 self.neighbours.iter().for_each(Neighbours::look);
-                Response::Done { said: String::new() }
+                done
             }
-            Request::Dismiss { client } => {
-                running.core.engine.dismiss(&client, ELSEWHERE);
-                Response::Done { said: String::new() }
-            }
-            Request::JoinClients { on } => {
-                let now = running.core.engine.config().clone();
-                running.core.engine.reconfigure(Config { client_to_client: on, ..now });
-                Response::Done { said: String::new() }
-            }
-            Request::Drain { off } => self.drain(running, off, now),
-            _ => Response::wrong_end("client"),
+            other => self.worker.on_request(running, other, now),
         }
     }
 
@@ -315,16 +255,7 @@ impl Role for Gateway {
             self.look = now + LOOK;
             self.compare_shared(running, now);
         }
-        if self.streams_due <= now {
-            self.streams_due = now + STREAMS;
-            let used = running.core.engine.links().filter(|link| *link >= FIRST).collect();
-            if let Some(tls) = running.core.streams.tls() {
-                tls.keep(used);
-            }
-        }
-        if self.accounts.as_ref().is_some_and(|accounts| accounts.due() <= now) {
-            self.settle(running, now);
-        }
+        self.worker.on_timer(running, now)?;
         if let (Some(channel_switcher), Some(radios)) = (&mut self.channel_switcher, &self.radios)
             && channel_switcher.due() <= now
         {
@@ -348,8 +279,8 @@ impl Role for Gateway {
         if self.reload.again(running).is_some() {
             self.audit.note(Entry::new("reloaded"));
         }
-        self.keeper.again();
-        self.accounts.iter().for_each(|accounts| accounts.quotas().again());
+        self.worker.keeper.again();
+        self.worker.accounts.iter().for_each(|accounts| accounts.quotas().again());
         self.neighbours.iter().for_each(Neighbours::again);
         let read = self.certificate.as_ref().and_then(Certificate::again);
         match (read, running.core.streams.tls()) {
@@ -363,26 +294,14 @@ impl Role for Gateway {
     }
 
     fn on_stop(&mut self, running: &mut Running, now: Time) {
-        self.settle(running, now);
+        self.worker.on_stop(running, now);
     }
 
     fn due(&self) -> Time {
-        let accounts = self.accounts.as_ref().map_or(Time::NEVER, Accounts::due);
-        self.channel_switcher
-            .as_ref()
-            .map_or(self.look, |m| self.look.min(m.due()))
-            .min(accounts)
-            .min(self.streams_due)
+        let switcher = self.channel_switcher.as_ref().map_or(Time::NEVER, ChannelSwitcher::due);
+        self.look.min(switcher).min(self.worker.due())
     }
 }
-
-/// Why clients' sessions end here, though they may come in.
-const DRAINED: &str = "this gateway is drained";
-const ELSEWHERE: &str = "another gateway serves it";
-
-/// How soon after news of a path, and how often, TLS is told which streams sessions use.
-const STREAMS_SOON: Duration = Duration::from_millis(50);
-const STREAMS: Duration = Duration::from_secs(5);
 
 /// How often an access point compares what the repeaters say of shared radios with its own file.
 const LOOK: Duration = Duration::from_secs(5);

@@ -1,17 +1,20 @@
-//! The other loops of a gateway that has several: each a thread that carries packets for a part of the clients.
+//! What each loop of a gateway does for the clients that it has, and the loops beyond the first: threads that do nothing else.
 //!
 //! All news go to the first loop, which is the gateway. What is asked of a worker is asked of all loops.
 
 use super::SharedClients;
 use super::accounts::Accounts;
+use super::grants::Keeper;
 use super::quotas::Quotas;
 use crate::control::protocol::{Request, Response};
-use crate::daemon::{Core, Devices, Flow, Links, Mail, Mailbox, Role, Running, Workers, entropy, part, run};
-use crate::report;
+use crate::daemon::{Core, Devices, Flow, Links, Mailbox, Message, Role, Running, Workers, entropy, run};
+use crate::report::quota::QuotaStatus;
+use crate::report::{self, Snapshot};
 use anyhow::Context;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
-use ropewalk_bond::engine::Engine;
+use ropewalk_bond::engine::{Engine, Shard};
+use ropewalk_net::poll::Signals;
 use ropewalk_net::tls::{FIRST, News, Tls};
 use ropewalk_net::udp::UdpSocket;
 use ropewalk_session::{PublicKey, StaticKey};
@@ -19,8 +22,12 @@ use ropewalk_time::{Duration, Time};
 use std::net::IpAddr;
 use std::thread::JoinHandle;
 
-/// How often TLS is told which streams sessions use.
-const STREAMS: Duration = Duration::from_secs(2);
+/// How soon after news of a path, and how often, TLS is told which streams sessions use.
+const STREAMS_SOON: Duration = Duration::from_millis(50);
+const STREAMS: Duration = Duration::from_secs(5);
+/// Why clients' sessions end here, though they may come in.
+const DRAINED: &str = "this gateway is drained";
+const ELSEWHERE: &str = "another gateway serves it";
 
 /// What all loops of a gateway have in common.
 #[derive(Clone)]
@@ -40,7 +47,7 @@ pub(crate) struct Common {
 }
 
 /// What each loop has for itself.
-pub(crate) struct Own {
+pub(crate) struct LoopParts {
     /// Its queue of the device.
     pub devices: Devices,
     /// Its sockets.
@@ -52,99 +59,157 @@ pub(crate) struct Own {
 }
 
 impl Common {
-    /// An engine with its part of the clients, and what it carries packets between.
-    pub(crate) fn core(
+    /// A loop with its part of the clients.
+    pub(crate) fn running(
         &self,
-        devices: Devices,
-        workers: Option<Workers>,
+        parts: LoopParts,
+        signals: Option<Signals>,
         is_eager: bool,
-    ) -> anyhow::Result<Core> {
-        let config = match &workers {
-            Some(workers) => part(self.config.clone(), workers.shard().of()),
-            None => self.config.clone(),
-        };
+    ) -> anyhow::Result<Running> {
+        let shard = parts.workers.as_ref().map_or(Shard::WHOLE, Workers::shard);
+        let config = self.config.clone().part(shard.of());
         let (key, inside, clients) = (self.key.clone(), self.inside.clone(), Box::new(self.clients.clone()));
         let mut engine = Engine::gateway(config, key, inside, clients, entropy(), self.started);
-        workers.iter().for_each(|workers| engine.set_shard(workers.shard()));
-        Ok(Core::new(engine, devices, true, Links::new(is_eager)).among(workers))
-    }
-
-    /// Starts a worker.
-    pub(crate) fn start(
-        &self,
-        own: Own,
-        tls: Option<Tls>,
-        quotas: Option<Quotas>,
-    ) -> anyhow::Result<JoinHandle<()>> {
-        let common = self.clone();
-        let number = own.workers.as_ref().map_or(0, |workers| workers.shard().number());
-        let thread = std::thread::Builder::new().name(format!("worker-{number}"));
-        thread.spawn(move || common.run(own, tls, quotas)).context("a thread cannot be started")
-    }
-
-    fn run(self, own: Own, tls: Option<Tls>, quotas: Option<Quotas>) {
-        let last_words = own.workers.as_ref().map(Workers::last_words);
-        let outcome = self.work(own, tls, quotas);
-        if let (Err(error), Some(last_words)) = (outcome, last_words) {
-            last_words.say(format!("{error:#}"));
-        }
-    }
-
-    fn work(&self, own: Own, tls: Option<Tls>, quotas: Option<Quotas>) -> anyhow::Result<()> {
-        let core = self.core(own.devices, own.workers, false)?;
-        let mut running = Running::new(core, own.mailbox, None, self.busy_poll)?;
+        engine.set_shard(shard);
+        let core = Core::new(engine, parts.devices, true, Links::new(is_eager)).among(parts.workers);
+        let mut running = Running::new(core, parts.mailbox, signals, self.busy_poll)?;
         running.hand_out_handshakes()?;
-        for socket in own.sockets {
+        for socket in parts.sockets {
             let name = socket.local_addr().to_string();
             running.add_socket(socket, name, None)?;
         }
-        let streams_due = if tls.is_some() { self.started } else { Time::NEVER };
-        tls.map_or(Ok(()), |tls| running.offer_tls(tls))?;
-        let engine = &mut running.core.engine;
-        let accounts = quotas.map(|quotas| Accounts::new(self.clients.clone(), quotas, engine, self.started));
-        let (clients, started) = (self.clients.clone(), self.started);
-        run(&mut running, &mut Worker { clients, accounts, started, streams_due })
+        Ok(running)
+    }
+
+    /// Starts the loops beyond the first.
+    pub(crate) fn start(
+        &self,
+        loops: Vec<LoopParts>,
+        mut streams: impl Iterator<Item = Tls>,
+        keeper: &Keeper,
+        quotas: Option<&Quotas>,
+    ) -> anyhow::Result<Vec<JoinHandle<()>>> {
+        let mut start = |parts: LoopParts| {
+            let (common, tls) = (self.clone(), streams.next());
+            let (keeper, quotas) = (keeper.clone(), quotas.cloned());
+            let number = parts.workers.as_ref().map_or(0, |workers| workers.shard().number());
+            let thread = std::thread::Builder::new().name(format!("worker-{number}"));
+            thread.spawn(move || common.run(parts, tls, keeper, quotas)).context("a thread cannot be started")
+        };
+        loops.into_iter().map(&mut start).collect()
+    }
+
+    fn run(self, parts: LoopParts, tls: Option<Tls>, keeper: Keeper, quotas: Option<Quotas>) {
+        let last_words = parts.workers.as_ref().map(Workers::last_words);
+        let outcome = self.work(parts, tls, keeper, quotas);
+        if let (Err(error), Some(last_words)) = (outcome, last_words) {
+            last_words.failed(&error);
+        }
+    }
+
+    fn work(
+        &self,
+        parts: LoopParts,
+        tls: Option<Tls>,
+        keeper: Keeper,
+        quotas: Option<Quotas>,
+    ) -> anyhow::Result<()> {
+        let mut running = self.running(parts, None, false)?;
+        let mut worker = Worker::new(self.clients.clone(), keeper, self.started);
+        if let Some(tls) = tls {
+            running.offer_tls(tls)?;
+            worker.offers_tls();
+        }
+        quotas.into_iter().for_each(|quotas| worker.keep_accounts(quotas, &mut running));
+        run(&mut running, &mut worker)
     }
 }
 
-/// What a worker adds to the loop.
-struct Worker {
-    clients: SharedClients,
-    accounts: Option<Accounts>,
+/// What a loop of a gateway does for the clients that it has.
+pub(super) struct Worker {
+    /// All clients of the gateway.
+    pub clients: SharedClients,
+    /// What clients are granted.
+    pub keeper: Keeper,
+    /// What clients use, and those who may use only so much.
+    pub accounts: Option<Accounts>,
     started: Time,
     /// When TLS is told next which streams sessions use.
     streams_due: Time,
 }
 
 impl Worker {
+    pub(super) fn new(clients: SharedClients, keeper: Keeper, started: Time) -> Worker {
+        Worker { clients, keeper, accounts: None, started, streams_due: Time::NEVER }
+    }
+
+    /// Counts what clients use, and holds them to their quotas.
+    pub(super) fn keep_accounts(&mut self, quotas: Quotas, running: &mut Running) {
+        let engine = &mut running.core.engine;
+        self.accounts = Some(Accounts::new(self.clients.clone(), quotas, engine, self.started));
+    }
+
+    /// TLS is offered.
+    pub(super) fn offers_tls(&mut self) {
+        self.streams_due = self.started;
+    }
+
+    /// What a client is called.
+    pub(super) fn name(&self, key: &PublicKey) -> String {
+        self.clients.name_of(key).unwrap_or_else(|| key.to_string())
+    }
+
+    /// Notes what was used since the last time.
     fn settle(&mut self, running: &mut Running, now: Time) {
         self.accounts.iter_mut().for_each(|accounts| accounts.settle(&mut running.core.engine, now));
+    }
+
+    /// A session's streams may have changed.
+    pub(super) fn note(&mut self, event: &Event, now: Time) {
+        let is_news = matches!(event, Event::ClientUp { .. } | Event::Path { .. });
+        if is_news && self.streams_due != Time::NEVER {
+            self.streams_due = self.streams_due.min(now + STREAMS_SOON);
+        }
+    }
+
+    /// How the loop does, how its clients stand, and what they are granted.
+    pub(super) fn status(&self, role: &str, running: &Running, now: Time) -> Snapshot {
+        let mut status = report::take(role, &running.core, self.started, now, |key| self.name(key));
+        let granted = self.keeper.granted_to();
+        for peer in &mut status.peers {
+            peer.granted = granted.get(&peer.name).cloned();
+        }
+        if let Some(accounts) = &self.accounts {
+            let latest = accounts.quotas().latest();
+            for peer in &mut status.peers {
+                peer.quota = latest.accounts.get(&peer.name).map(QuotaStatus::new);
+            }
+            status.notes.extend(latest.trouble);
+        }
+        status
     }
 }
 
 impl Role for Worker {
     fn on_event(&mut self, running: &mut Running, event: Event, now: Time) -> anyhow::Result<Flow> {
-        let is_news = matches!(event, Event::ClientUp { .. } | Event::Path { .. });
-        if is_news && self.streams_due != Time::NEVER {
-            self.streams_due = self.streams_due.min(now + super::STREAMS_SOON);
-        }
+        self.note(&event, now);
         if let Some(workers) = &running.core.workers {
-            workers.send(0, Mail::Event(event));
+            workers.send(0, Message::Event(event));
         }
         Ok(Flow::Continue)
     }
 
     fn on_request(&mut self, running: &mut Running, request: Request, now: Time) -> Response {
-        let name = |key: &PublicKey| self.clients.name_of(key).unwrap_or_else(|| key.to_string());
         let engine = &mut running.core.engine;
         match request {
             Request::Status {} => {
-                let status = Box::new(report::take("gateway", &running.core, self.started, now, name));
-                return Response::Status { status };
+                return Response::Status { status: Box::new(self.status("gateway", running, now)) };
             }
-            Request::Flows { most } => return report::flows::take(&running.core, most, now, name),
+            Request::Flows { most } => {
+                return report::flows::take(&running.core, most, now, |key| self.name(key));
+            }
             Request::Expel { client } => engine.revoke(&client),
-            Request::Dismiss { client } => engine.dismiss(&client, super::ELSEWHERE),
+            Request::Dismiss { client } => engine.dismiss(&client, ELSEWHERE),
             Request::JoinClients { on } => {
                 let now = engine.config().clone();
                 engine.reconfigure(Config { client_to_client: on, ..now });
@@ -152,10 +217,10 @@ impl Role for Worker {
             Request::Drain { off } => {
                 self.settle(running, now);
                 if !off {
-                    running.core.engine.dismiss_all(super::DRAINED);
+                    running.core.engine.dismiss_all(DRAINED);
                 }
             }
-            _ => return Response::wrong_end("gateway"),
+            _ => return Response::wrong_end("client"),
         }
         Response::Done { said: String::new() }
     }

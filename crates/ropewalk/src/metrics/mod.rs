@@ -181,7 +181,7 @@ fn write<T>(
 mod tests {
     use super::*;
     use crate::bunch::report::{AirStatus, ApStatus, CapStatus, Contributor};
-    use crate::report::workers::Worker;
+    use crate::report::workers::WorkerStatus;
     use crate::report::{Path, Traffic};
     use crate::roam::report::{AccessPoint, MonitorStatus, PacketBy};
     use std::collections::BTreeSet;
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn workers_are_scraped_under_their_numbers() {
-        let one = |sessions| Worker { sessions, processor_s: 1.5, ..Worker::default() };
+        let one = |sessions| WorkerStatus { sessions, processor_s: 1.5, ..WorkerStatus::default() };
         let status = Snapshot { workers: vec![one(4), one(3)], ..Snapshot::default() };
         let scraped = text(Response::Status { status: Box::new(status) }).unwrap();
         for line in [

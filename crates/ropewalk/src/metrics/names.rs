@@ -1,7 +1,7 @@
 //! Every metric: its name with its unit, and what it means. `docs/guide/metrics.md` is made from these tables.
 
 use crate::report::fleet::FleetGateway;
-use crate::report::workers::Worker;
+use crate::report::workers::WorkerStatus;
 use crate::report::{Path, Peer, Snapshot};
 
 /// Whether it only grows.
@@ -74,10 +74,10 @@ pub(crate) const PROCESS: &[Metric<Snapshot>] = counters_and_gauges! {
 };
 
 /// Of each worker of a gateway that has several, under its number.
-pub(crate) const WORKER: &[Metric<Worker>] = counters_and_gauges! {
+pub(crate) const WORKER: &[Metric<WorkerStatus>] = counters_and_gauges! {
     Gauge "worker_sessions" "Sessions that the worker has" |w| Some(w.sessions as f64);
     Counter "worker_processor_seconds" "Processor time that the worker has used" |w| Some(w.processor_s);
-    Counter "worker_handed_on_packets" "Packets that came to the worker and were another's" |w| Some(w.handed_on as f64);
+    Counter "worker_handed_on_packets" "Packets and datagrams that came to the worker and were another's" |w| Some(w.handed_on as f64);
     Counter "worker_handed_on_lost_packets" "Of these, those that were dropped since too many waited there" |w| Some(w.handed_on_lost as f64);
 };
 

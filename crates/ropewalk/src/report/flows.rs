@@ -25,7 +25,7 @@ pub(crate) struct Flows {
 }
 
 /// One connection. Rates are in bits per second, amounts in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flow {
     /// Gateway: the client whose it is.
     pub peer: String,
@@ -69,14 +69,12 @@ impl Flows {
         Flows { counted: status.counted, total: status.total as u64, flows }
     }
 
-    /// Those of another loop, too, and of all as many as before.
+    /// Those of another loop, too.
     pub(crate) fn absorb(&mut self, other: Flows) {
-        let most = self.flows.len().max(other.flows.len());
         self.counted |= other.counted;
         self.total += other.total;
         self.flows.extend(other.flows);
         self.flows.sort_by_key(|f| Reverse((f.sent_bps + f.received_bps, f.sent_bytes + f.received_bytes)));
-        self.flows.truncate(most);
     }
 
     /// As `ropewalk flows` prints them.

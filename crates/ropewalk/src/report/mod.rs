@@ -50,7 +50,7 @@ pub(crate) struct Snapshot {
     pub memory_limit: u64,
     /// Gateway with several workers: each of them.
     #[serde(default)]
-    pub workers: Vec<workers::Worker>,
+    pub workers: Vec<workers::WorkerStatus>,
     /// What runs slower than it could, and why; and what does not work.
     pub notes: Vec<String>,
     /// Access point: the radio that may leave its channel, if one may.
@@ -378,7 +378,7 @@ pub(crate) fn take(
         gateways: None,
         uplinks: Vec::new(),
         outages: Outages::default(),
-        workers: core.workers.iter().map(|_| workers::Worker::of(status.peers.len(), core)).collect(),
+        workers: core.workers.iter().map(|_| workers::WorkerStatus::of(status.peers.len(), core)).collect(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),
         version: 1,
         role: role.into(),

@@ -1,6 +1,6 @@
 //! The snapshot as a user wants to read it.
 
-use super::workers::Worker;
+use super::workers::WorkerStatus;
 use super::{Path, Peer, Snapshot};
 use ratatui::text::Span;
 use std::fmt::Write;
@@ -48,7 +48,7 @@ fn workers(out: &mut String, earlier: Option<&Snapshot>, now: &Snapshot) {
     if now.workers.is_empty() {
         return;
     }
-    let line = |(number, worker): (usize, &Worker)| {
+    let line = |(number, worker): (usize, &WorkerStatus)| {
         let before = earlier.and_then(|e| Some((e.clock_ns, e.workers.get(number)?)));
         let busy = before.map_or_else(String::new, |(since, before)| {
             let seconds = now.clock_ns.saturating_sub(since) as f64 / 1e9;

@@ -9,21 +9,21 @@ use std::collections::BTreeSet;
 
 /// One of a gateway's workers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Worker {
+pub(crate) struct WorkerStatus {
     /// Sessions that it has.
     pub sessions: u64,
     /// Processor time that it has used, seconds.
     pub processor_s: f64,
-    /// Packets that came to it and were another's.
+    /// Packets and datagrams that came to it and were another's.
     pub handed_on: u64,
     /// Of these, those that were dropped since too many waited there.
     pub handed_on_lost: u64,
 }
 
-impl Worker {
+impl WorkerStatus {
     /// The one whose loop asks.
-    pub(super) fn of(sessions: usize, core: &Core) -> Worker {
-        Worker {
+    pub(super) fn of(sessions: usize, core: &Core) -> WorkerStatus {
+        WorkerStatus {
             sessions: sessions as u64,
             processor_s: clock::processor_time().as_secs_f64(),
             handed_on: core.counters.handed_on,
@@ -64,14 +64,25 @@ impl Drops {
 
 impl Io {
     fn absorb(&mut self, other: &Io) {
-        self.device_in += other.device_in;
-        self.device_out += other.device_out;
-        self.device_refused += other.device_refused;
-        self.batches += other.batches;
-        self.send_full += other.send_full;
-        self.send_too_big += other.send_too_big;
-        self.send_unreachable += other.send_unreachable;
-        self.overruns += other.overruns;
-        self.wakeups += other.wakeups;
+        let Io {
+            device_in,
+            device_out,
+            device_refused,
+            batches,
+            send_full,
+            send_too_big,
+            send_unreachable,
+            overruns,
+            wakeups,
+        } = self;
+        *device_in += other.device_in;
+        *device_out += other.device_out;
+        *device_refused += other.device_refused;
+        *batches += other.batches;
+        *send_full += other.send_full;
+        *send_too_big += other.send_too_big;
+        *send_unreachable += other.send_unreachable;
+        *overruns += other.overruns;
+        *wakeups += other.wakeups;
     }
 }

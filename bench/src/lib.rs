@@ -33,7 +33,7 @@ mod page;
 pub mod plan;
 pub mod progress;
 pub mod quic;
-pub mod quota;
+mod quota;
 pub mod relay;
 pub mod report;
 pub mod rows;

@@ -14,19 +14,20 @@ const PREFIX: &str = "ropewalk-bench-";
 
 /// A group of one thread that gets no more than its share of a processor. Dropping it sets the thread free.
 #[derive(Debug)]
-pub struct Quota(PathBuf);
+pub(crate) struct Quota(PathBuf);
 
 impl Quota {
     /// The thread gets `quota` of each `period`.
     ///
     /// # Errors
     /// If this machine has no cgroups of version 1, or refuses.
-    pub fn new(thread: u32, quota: Duration, period: Duration) -> Result<Quota> {
+    pub(crate) fn new(thread: u32, quota: Duration, period: Duration) -> Result<Quota> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let all = Path::new(CONTROLLER);
         ensure!(
             all.join("tasks").is_file(),
-            "a thread cannot be limited: there is no {CONTROLLER}/tasks, and cgroups of version 2 are not used"
+            "a thread cannot be limited: there is no {CONTROLLER}/tasks; boot with \
+             systemd.unified_cgroup_hierarchy=0, or leave the row `cores` out"
         );
         remove_stale();
         let name = format!("{PREFIX}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

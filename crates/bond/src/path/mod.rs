@@ -34,7 +34,7 @@ use ropewalk_cc::{Ack, Controller, Loss, Sibling};
 use ropewalk_session::ReplayWindow;
 use ropewalk_time::{Duration, Time};
 use rtt::Rtt;
-use sent::{AckCheck, Outcome, Resolved, SentLog};
+use sent::{AckCheck, Largest, Outcome, Resolved, SentLog};
 
 /// Datagrams over which the loss of a path is averaged: half a per cent shows as two or three.
 const LOSS_MEMORY: f64 = 500.0;
@@ -290,6 +290,9 @@ impl Path {
         probe: Option<u16>,
     ) -> u32 {
         let bytes = (datagram + self.overhead()) as u32;
+        if eliciting && self.sent.inflight() == 0 {
+            self.rtt.on_sent_alone(now);
+        }
         let timestamp = self.sampler.on_send(now, self.sent.inflight());
         self.sent.on_sent(now, bytes, eliciting, fragments, probe, timestamp);
         if let Some(u) = &mut self.address.unproven {
@@ -353,12 +356,12 @@ impl Path {
             return check;
         }
         let mut queue_delay = None;
-        if let Some((_, at)) = out.largest {
+        if let Some(Largest { at, is_alone, .. }) = out.largest {
             let delay = Duration::from_micros(u64::from(ack.delay_us));
             let sample = now.since(at).saturating_sub(delay).max(Duration::from_micros(1));
             self.rtt.on_sample(now, sample);
             let one_way = clock.relative_us(ack.received_us, at);
-            queue_delay = Some(self.rtt.on_one_way(now, one_way));
+            queue_delay = Some(self.rtt.on_one_way(now, is_alone, one_way));
         }
         // The controller hears of marks with news; those that come without wait for some.
         let ce = if out.acked.is_empty() { 0 } else { ack.ce_total.wrapping_sub(self.ce_seen) };

@@ -29,3 +29,26 @@ fn marks_that_come_without_news_are_told_with_the_next() {
     assert_eq!(path.on_ack(ms(61), &ack(11, 4), &mut clock, &[], &mut out), AckCheck::Taken);
     assert!(path.cc.window() < before, "{} after {before}", path.cc.window());
 }
+
+/// Datagrams that leave alone take 20 ms and 40 ms in turn: an idle path takes what they take on average, not the least.
+#[test]
+fn an_idle_path_takes_as_long_as_what_it_carried_alone() {
+    let mut rtt = rtt::Rtt::default();
+    let us = |n: u64, rtt: &rtt::Rtt, idle| rtt.one_way_us(ms(n), idle).unwrap();
+    for n in 0..40 {
+        rtt.on_sent_alone(ms(n * 400));
+        rtt.on_one_way(ms(n * 400 + 40), true, if n % 2 == 0 { 20_000 } else { 40_000 });
+    }
+    let alone = us(16_000, &rtt, true);
+    assert!((27_000.0..33_000.0).contains(&alone), "{alone}");
+    // A queue of 100 ms beside which others were on the way drains as time goes by, and no further.
+    for n in 16_000..16_200 {
+        rtt.on_one_way(ms(n), false, 130_000);
+    }
+    assert!(us(16_210, &rtt, false) > 125_000.0);
+    let waiting = us(16_249, &rtt, true);
+    assert!((75_000.0..85_000.0).contains(&waiting), "{waiting}");
+    assert_eq!(us(16_500, &rtt, true), alone);
+    rtt.on_sent_alone(ms(16_500));
+    assert_eq!(us(16_500, &rtt, false), alone);
+}

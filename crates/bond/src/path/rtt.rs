@@ -28,11 +28,21 @@ struct Owd {
     min: WindowedMin,
     smooth_us: f64,
     dev_us: f64,
+    /// What `smooth_us` was after the last datagram that left alone.
+    alone_us: f64,
     /// When the last sample was taken.
     last: Time,
 }
 
 impl Owd {
+    /// The smoothed delay if nothing was on the way since the last sample: what waited has had that
+    /// time to drain.
+    fn drained_us(&self, now: Time) -> f64 {
+        let least = self.smooth_us - self.queued_us();
+        let drained = self.smooth_us - now.since(self.last).as_micros() as f64;
+        drained.max(self.alone_us.clamp(least, self.smooth_us))
+    }
+
     /// What the smoothed delay is over the least of late, microseconds.
     fn queued_us(&self) -> f64 {
         let least = self.min.get().map_or(self.smooth_us, |m| (m as i64 - OWD_BIAS) as f64);
@@ -71,23 +81,29 @@ impl Rtt {
         self.samples += 1;
     }
 
-    /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the session. Returns its
-    /// queueing delay: what it took over the smallest seen lately.
-    pub(crate) fn on_one_way(&mut self, now: Time, relative_us: i64) -> Duration {
+    /// A packet leaves while nothing else is on the way.
+    pub(crate) fn on_sent_alone(&mut self, now: Time) {
+        if let Some(o) = &mut self.owd {
+            o.smooth_us = o.drained_us(now);
+        }
+    }
+
+    /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the session. `is_alone`: nothing else was on the
+    /// way when it left. Returns its queueing delay: what it took over the smallest seen lately.
+    pub(crate) fn on_one_way(&mut self, now: Time, is_alone: bool, relative_us: i64) -> Duration {
         let owd = self.owd.get_or_insert_with(|| Owd {
             min: WindowedMin::new(MIN_WINDOW),
             smooth_us: relative_us as f64,
             dev_us: 0.0,
+            alone_us: relative_us as f64,
             last: now,
         });
         let min = owd.min.update(now, (relative_us + OWD_BIAS) as u64) as i64 - OWD_BIAS;
         let off = relative_us as f64 - owd.smooth_us;
-        if now.since(owd.last) > self.srtt * 2 {
-            // A path that was not used: whatever waited on it then is gone.
-            owd.smooth_us += off;
-        } else {
-            owd.smooth_us += off / 8.0;
-            owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        owd.smooth_us += off / 8.0;
+        owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        if is_alone {
+            owd.alone_us = owd.smooth_us;
         }
         owd.last = now;
         Duration::from_micros((relative_us - min).max(0) as u64)
@@ -128,8 +144,7 @@ impl Rtt {
     /// the time since then to drain.
     pub(crate) fn one_way_us(&self, now: Time, idle: bool) -> Option<f64> {
         let o = self.owd.as_ref()?;
-        let drained = if idle { now.since(o.last).as_micros() as f64 } else { 0.0 };
-        Some(o.smooth_us - drained.min(o.queued_us()))
+        Some(if idle { o.drained_us(now) } else { o.smooth_us })
     }
 
     /// The least one-way delay of late, and what most packets stay below, microseconds, with the

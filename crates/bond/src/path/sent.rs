@@ -42,8 +42,20 @@ struct Sent {
     fragments: u16,
     probe: Option<u16>,
     snapshot: rate::Snapshot,
+    /// Nothing else was on the way when it left.
+    is_alone: bool,
     /// It was held lost, and that was a sign of congestion.
     is_sign: bool,
+}
+
+/// The datagram with the largest number that an acknowledgement names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Largest {
+    pub number: u64,
+    /// When it left.
+    pub at: Time,
+    /// Nothing else was on the way then.
+    pub is_alone: bool,
 }
 
 /// A datagram that was acknowledged or lost.
@@ -70,8 +82,8 @@ pub(crate) struct Outcome {
     pub arrived: Vec<FragmentRef>,
     /// Fragments that are lost.
     pub to_retransmit: Vec<FragmentRef>,
-    /// Packet number and send time of the largest acknowledged, if it is newly so.
-    pub largest: Option<(u64, Time)>,
+    /// The largest acknowledged, if it is newly so.
+    pub largest: Option<Largest>,
     /// Datagrams that were declared lost and arrived after all.
     pub spurious: u32,
     /// Bytes on the wire of those whose loss was told as a sign of congestion.
@@ -215,6 +227,7 @@ impl SentLog {
             fragments: fragments.len() as u16,
             probe,
             snapshot,
+            is_alone: self.inflight == 0,
             is_sign: false,
         });
         self.fragments.extend(fragments);
@@ -276,7 +289,7 @@ impl SentLog {
                 self.inflight -= u64::from(s.bytes);
                 self.datagrams -= 1;
                 if n == largest {
-                    out.largest = Some((n, s.at));
+                    out.largest = Some(Largest { number: n, at: s.at, is_alone: s.is_alone });
                 }
                 out.acked.push(Resolved { at: s.at, bytes: s.bytes, probe: s.probe, snapshot: s.snapshot });
                 out.arrived.extend(self.fragments_of(&s));

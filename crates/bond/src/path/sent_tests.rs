@@ -33,7 +33,7 @@ fn in_order_acknowledgement_frees_everything() {
     let mut l = log(5);
     let out = handle(&mut l, 20, &ack(4, &[(0, 5)]));
     assert_eq!(packets(&out.arrived), [0, 1, 2, 3, 4]);
-    assert_eq!(out.largest, Some((4, Time::from_millis(4))));
+    assert_eq!(out.largest, Some(Largest { number: 4, at: Time::from_millis(4), is_alone: false }));
     assert_eq!((l.inflight(), l.sent.len(), l.fragments.len()), (0, 0, 0));
 }
 

@@ -16,7 +16,7 @@ use crate::flows::Packet;
 use crate::in_place::{DatagramOpener, Opened};
 use crate::inner::Inner;
 use crate::order::{Delivery, Reassembly};
-use crate::path::sent::AckCheck;
+use crate::path::sent::{AckCheck, Largest};
 use crate::path::{Class, PathId, Route, State};
 use crate::pool::Pool;
 use crate::wire::{AckFrame, AirFrame, Frame, Frames, Header, PathStatus, TIMESTAMP, Timestamp};
@@ -259,7 +259,7 @@ impl Peer {
             shared.outcome = out;
             return (check == AckCheck::Invented).then_some(Heard::Cheated);
         }
-        if let (Some(b), Some((number, _))) = (&mut self.backhaul, out.largest) {
+        if let (Some(b), Some(Largest { number, .. })) = (&mut self.backhaul, out.largest) {
             b.on_acked(now, p, number);
         }
         // Where a link's completions say what it has taken, lateness is in `owed_since` already.

@@ -1,6 +1,6 @@
 //! A bond over two access points of one channel whose client tells what air their packets take.
 
-use crate::common::{flow, run};
+use crate::common::{each, flow, run};
 use ropewalk_scenario::Document;
 
 /// Packets of the first access point take `packet_us` and win four times as often; those of the
@@ -59,9 +59,16 @@ fn a_path_that_rests_lengthens_no_queue() {
     assert!(told < 2.5 * alone, "{told} {alone}");
 }
 
+/// Goodput, the mean of eight seeds: some differ by half.
+fn mean(text: &str) -> f64 {
+    each(1..=8, |seed| flow(&run(&format!("seed = {seed}\n{text}")), "f").goodput_mbps).iter().sum::<f64>()
+        / 8.0
+}
+
 #[test]
 fn access_points_that_are_alike_are_used_as_ever() {
-    let (none, told) = (goodput(500, "1Gbit/s", ""), goodput(500, "1Gbit/s", TELLS));
+    let carried = |more: &str| mean(&text(500, "1Gbit/s", more));
+    let (none, told) = (carried(""), carried(TELLS));
     assert!((told / none - 1.0).abs() < 0.06, "{none} {told}");
 }
 
@@ -84,7 +91,7 @@ fn settings_that_would_do_nothing_are_refused() {
 }
 
 /// 802.11g: the first access point is so many metres away, the second 3 m.
-fn on_air(metres: u32, paths: &str, more: &str) -> f64 {
+fn on_air(metres: u32, paths: &str, more: &str) -> String {
     let radio = "radio.r0 = { standard = \"11g\", channel = 6, tx-power = \"8dBm\" }";
     let ap = |n: u32, x: u32| {
         format!(
@@ -93,7 +100,7 @@ fn on_air(metres: u32, paths: &str, more: &str) -> f64 {
              [[link]]\nends = [\"server:eth{n}\", \"ap{n}:eth0\"]\nrate = \"1Gbit/s\"\ndelay = \"10ms\"\n"
         )
     };
-    let text = format!(
+    format!(
         "duration = \"25s\"\nwarmup = \"10s\"\nmedium.path-loss = {{ exponent = 4.0, reference-loss = \"40.05dB\" }}\n\
          [node.server]\n{}{}[node.client]\nposition = [0.0, 0.0]\nroam = {{ policy = \"fixed\" }}\n{radio}\n\
          interface.wlan1 = {{ radio = \"r0\", mode = \"station\", ssid = \"1\" }}\n\
@@ -102,17 +109,16 @@ fn on_air(metres: u32, paths: &str, more: &str) -> f64 {
          [[flow]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"server:rw0\"\nto = \"client:rw0\"\n",
         ap(1, metres),
         ap(2, 3)
-    );
-    flow(&run(&text), "f").goodput_mbps
+    )
 }
 
 #[test]
 fn what_a_client_measures_on_802_11_does_the_same() {
     let both = "[\"wlan1\", \"wlan2\"]";
-    let alone = on_air(15, "[\"wlan2\"]", "");
-    let (none, told) = (on_air(15, both, ""), on_air(15, both, TELLS));
-    assert!(told > 0.95 * alone && none < 0.85 * told, "{told} of {alone}, {none} untold");
+    let alone = mean(&on_air(15, "[\"wlan2\"]", ""));
+    let (none, told) = (mean(&on_air(15, both, "")), mean(&on_air(15, both, TELLS)));
+    assert!(told > 0.92 * alone && none < 0.86 * told, "{told} of {alone}, {none} untold");
     // The null case: the first is out of reach, and there is nothing to leave to anybody.
-    let (none, told) = (on_air(18, both, ""), on_air(18, both, TELLS));
+    let (none, told) = (mean(&on_air(18, both, "")), mean(&on_air(18, both, TELLS)));
     assert!((told / none - 1.0).abs() < 0.01, "{told} {none}");
 }

@@ -35,6 +35,8 @@ pub struct Copy {
     key: (Option<PublicKey>, i64),
     /// Names are many, so each client's is kept once.
     clients: BTreeMap<Arc<str>, Held<ClientRecord>>,
+    /// Those of them that are not revoked.
+    invited: usize,
     by_key: BTreeMap<PublicKey, Arc<str>>,
     by_invite: BTreeMap<[u8; 16], Arc<str>>,
     taken: Taken,
@@ -230,6 +232,11 @@ impl Copy {
     /// All clients, by name.
     pub fn clients(&self) -> impl Iterator<Item = (&str, &ClientRecord)> {
         self.clients.iter().map(|(name, held)| (&**name, &held.what))
+    }
+
+    /// How many clients may come in.
+    pub fn count_invited(&self) -> usize {
+        self.invited
     }
 
     /// The gateways that live, by name.
@@ -442,6 +449,7 @@ impl Copy {
             None => (name.into(), None),
         };
         if let Some(old) = &old {
+            self.invited -= usize::from(!old.revoked);
             self.by_invite.remove(&old.invite);
             if let Some(key) = old.key.filter(|key| self.by_key.get(key).is_some_and(|n| *n == name)) {
                 self.by_key.remove(&key);
@@ -450,6 +458,7 @@ impl Copy {
         }
         let stays = new.as_ref().filter(|c| !c.revoked).and_then(|c| c.key);
         if let Some(client) = new {
+            self.invited += usize::from(!client.revoked);
             self.by_invite.insert(client.invite, Arc::clone(&name));
             if let Some(key) = client.key {
                 let elsewhere =

@@ -10,6 +10,7 @@ use ropewalk_fleet::{
 };
 use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -281,6 +282,27 @@ fn a_quota_counts_at_all_gateways_and_goes_with_its_client() {
     b.set_quota("alice", Some(quota(1000))).unwrap();
     b.revoke("alice").unwrap();
     assert_eq!(cluster.value("/test/fleet/quota/alice"), None, "it ends with its client");
+}
+
+#[test]
+fn clients_are_looked_at_by_name_after_one_until_it_is_enough() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let a = with_two(&cluster);
+    let names = |after: Option<&str>, most: usize| {
+        let mut names = Vec::new();
+        a.each_client(after, |_, name, _| {
+            names.push(name.to_owned());
+            if names.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        names
+    };
+    eventually("both are known", || names(None, 9) == ["alice", "bob"]);
+    assert_eq!(names(None, 1), ["alice"]);
+    assert_eq!(names(Some("alice"), 9), ["bob"]);
+    assert!(names(Some("bob"), 9).is_empty());
 }
 
 #[test]

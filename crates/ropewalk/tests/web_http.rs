@@ -46,8 +46,8 @@ fn converse(stream: UnixStream, log: &Mutex<Vec<String>>, peers: usize) {
         let answer = match request["ask"].as_str().unwrap() {
             "status" => json!({"answer": "status", "status": status(clock, peers)}),
             "history" => json!({"answer": "history", "clock_ns": clock, "events": []}),
-            "clients" => {
-                json!({"answer": "clients", "clients": [{"name": "alice", "came": true, "inside": ["10.77.0.2"]}]})
+            "clients" if request["most"] == 1024 => {
+                json!({"answer": "clients", "total": 5000, "clients": [{"name": "alice", "came": true, "inside": ["10.77.0.2"]}]})
             }
             "flows" => {
                 json!({"answer": "flows", "flows": {"counted": true, "total": 1, "flows": [{"peer": "alice", "protocol": "tcp", "here": "192.0.2.9:443",
@@ -230,6 +230,9 @@ fn a_link_opens_one_browser_and_changes_need_its_key() {
     let flows = web.ask(&format!("GET /api/flows HTTP/1.1\r\n{}", session.cookie), "");
     let flows: Value = serde_json::from_str(&flows.body).unwrap();
     assert_eq!((&flows["total"], &flows["flows"][0]["peer"]), (&json!(1), &json!("alice")));
+    let known = web.ask(&format!("GET /api/clients HTTP/1.1\r\n{}", session.cookie), "");
+    let known: Value = serde_json::from_str(&known.body).unwrap();
+    assert_eq!((&known["total"], &known["clients"][0]["name"]), (&json!(5000), &json!("alice")));
 
     let act = r#"{"do":"path-set","name":"wan1","options":{"class":"backup"}}"#;
     assert_eq!(web.post("/api/act", "", act).code, 401);

@@ -13,7 +13,7 @@ const FLOWS_EVERY = 2000;
 // What others grant and use is seen after so long.
 const GRANTS_EVERY = 10000;
 
-const page = { view: null, peer: null, span: 300, known: [], unknown: 0, grants: null, tables: {}, all: false, timeline: [], heard: 0 };
+const page = { view: null, peer: null, span: 300, known: [], invited: 0, grants: null, tables: {}, all: false, timeline: [], heard: 0 };
 const charts = new Charts($("charts"));
 
 const isGateway = () => page.view.role === "gateway" || page.view.role === "ap";
@@ -296,7 +296,7 @@ async function learnPast() {
 async function learnClients() {
   if (!page.view || !invites()) return;
   const known = await get("/api/clients").catch(() => null);
-  if (known) [page.known, page.unknown] = [known.clients, known.left_out];
+  if (known) [page.known, page.invited] = [known.clients, known.total];
   if (grants()) page.grants = await get("/api/grants").catch(() => page.grants);
   now(page.view);
 }
@@ -334,7 +334,7 @@ function now(view) {
   notes.push(...view.uplinks.filter((u) => u.obstacle).map((u) => `${u.name} waits: ${u.obstacle}`));
   if (view.radio) notes.unshift(`dedicated radio: ${view.radio}`);
   if (view.left_out) notes.unshift(`${view.left_out} sessions more are not shown`);
-  if (page.unknown) notes.unshift(`${page.unknown} clients more are not shown; \`ropewalk clients\` lists them`);
+  if (page.known.length < page.invited) notes.unshift(`${page.known.length} of ${page.invited} clients are listed, by name; \`ropewalk clients\` lists all`);
   show($("notes"), notes.length > 0);
   if (page.notes !== notes.join("\n")) {
     page.notes = notes.join("\n");

@@ -43,16 +43,17 @@ fn who_is_known_comes_in_and_who_is_not_is_asked_for() {
 fn a_revocation_puts_out_and_frees() {
     let mut copy = Copy::default();
     copy.put_client("a", Some(client(2, Some(1))), 3);
-    assert_eq!(free(&copy), 3);
+    assert_eq!((free(&copy), copy.count_invited()), (3, 1));
     let revoked = ClientRecord { revoked: true, ipv4: None, ..client(2, Some(1)) };
     assert_eq!(copy.put_client("a", Some(revoked), 4), Effect::Out(PublicKey([1; 32])));
     assert_eq!(decide(&copy, 1, 2), Decision::Refused(Refusal::Revoked));
     assert_eq!(decide(&copy, 2, 2), Decision::Refused(Refusal::Revoked));
     assert_eq!(decide(&copy, 1, 6), Decision::Ask, "the new invite may not have come here yet");
-    assert_eq!(free(&copy), 2);
+    assert_eq!((free(&copy), copy.count_invited()), (2, 0));
     copy.put_client("b", Some(client(6, None)), 5);
     assert_eq!(decide(&copy, 1, 6), Decision::Ask, "by another invite it may come in again");
     assert_eq!(copy.put_client("a", None, 6), Effect::None, "it was out already");
+    assert_eq!(copy.count_invited(), 1);
 }
 
 #[test]

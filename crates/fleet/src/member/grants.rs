@@ -7,6 +7,7 @@ use crate::ledger::LedgerError;
 use crate::record::ClientRecord;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Clients that are looked at while the data loop may not look.
@@ -72,15 +73,20 @@ impl Member {
         }
     }
 
-    /// Looks at all who may come in, some at a time. Not for the data loop.
-    pub fn each_client(&self, mut look: impl FnMut(&Copy, &str, &ClientRecord)) {
-        let mut last = None::<String>;
+    /// Looks at who may come in, by name after this one, some at a time, until `look` has seen enough.
+    /// Not for the data loop.
+    pub fn each_client(
+        &self,
+        after: Option<&str>,
+        mut look: impl FnMut(&Copy, &str, &ClientRecord) -> ControlFlow<()>,
+    ) {
+        let mut last = after.map(str::to_owned);
         loop {
             let state = self.shared.state();
             let mut name = None;
             for (client, record) in state.copy.clients_after(last.as_deref()).take(AT_ONCE) {
-                if !record.revoked {
-                    look(&state.copy, client, record);
+                if !record.revoked && look(&state.copy, client, record).is_break() {
+                    return;
                 }
                 name = Some(client.to_owned());
             }
@@ -94,7 +100,10 @@ impl Member {
     /// The same, with their addresses inside alone.
     pub fn inside_of_all(&self) -> Vec<(String, Vec<IpAddr>)> {
         let mut all = Vec::new();
-        self.each_client(|_, client, record| all.push((client.to_owned(), record.addresses().collect())));
+        self.each_client(None, |_, client, record| {
+            all.push((client.to_owned(), record.addresses().collect()));
+            ControlFlow::Continue(())
+        });
         all
     }
 

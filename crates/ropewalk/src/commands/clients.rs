@@ -12,6 +12,9 @@ use crate::state::quotas::Quotas;
 use clap::Args;
 use std::fmt::Write;
 
+/// Clients that a daemon is asked for at a time.
+const PAGE: u16 = 4096;
+
 /// `ropewalk clients`.
 #[derive(Debug, Args)]
 pub(crate) struct Clients {
@@ -41,17 +44,39 @@ pub(super) fn list(args: &Clients) -> anyhow::Result<Vec<KnownClient>> {
     }
     let state = args.state.find()?;
     if let Some(mut daemon) = Line::try_open(&StateDir::existing(&state)?)? {
-        return match daemon.ask(&Request::Clients {})? {
-            Response::Clients { clients } => Ok(clients),
-            other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
-        };
+        return all(&mut daemon, PAGE);
     }
     let dir = StateDir::open(&state)?;
     let _lock = lock(&dir)?;
     dir.read_json::<Listening>(GATEWAY_FILE)?.unwrap_or_default().check_own()?;
-    let mut known = dir.read_json::<Registry>(FILE)?.unwrap_or_default().known();
+    let (mut known, _) = dir.read_json::<Registry>(FILE)?.unwrap_or_default().page(None, usize::MAX);
     Quotas::read(&dir)?.tell(&mut known);
     Ok(known)
+}
+
+/// Those who may come in, by name after this one, so many at most; and how many there are in all.
+pub(crate) fn page(
+    daemon: &mut Line,
+    after: Option<String>,
+    most: u16,
+) -> anyhow::Result<(Vec<KnownClient>, u64)> {
+    match daemon.ask(&Request::Clients { after, most })? {
+        Response::Clients { clients, total } => Ok((clients, total)),
+        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+    }
+}
+
+/// All who may come in: `most` with each question, since an answer has to be a line.
+fn all(daemon: &mut Line, most: u16) -> anyhow::Result<Vec<KnownClient>> {
+    let mut all = Vec::<KnownClient>::new();
+    loop {
+        let (some, _) = page(daemon, all.last().map(|client| client.name.clone()), most)?;
+        let is_last = some.len() < usize::from(most);
+        all.extend(some);
+        if is_last {
+            return Ok(all);
+        }
+    }
 }
 
 fn table(clients: &[KnownClient]) -> String {
@@ -81,8 +106,35 @@ fn table(clients: &[KnownClient]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::server::{ControlHandler, Server};
     use crate::report::quota::tests::quota;
+    use crate::state::tests::Scratch;
     use ropewalk_fleet::Period;
+    use ropewalk_session::{InviteId, InviteSecret};
+
+    impl ControlHandler for Registry {
+        fn answer(&self, request: Request, _: u32) -> Response {
+            let Request::Clients { after, most } = request else { panic!("{request:?}") };
+            let (clients, total) = self.page(after.as_deref(), most.into());
+            Response::Clients { clients, total: total as u64 }
+        }
+    }
+
+    #[test]
+    fn all_are_told_once_however_many_a_question_brings() {
+        let (scratch, mut registry) = (Scratch::new(), Registry::default());
+        for n in (0..6).rev() {
+            registry.invite(&format!("c{n}"), InviteId([n; 16]), &InviteSecret([n; 16])).unwrap();
+        }
+        let _server = Server::start(&scratch.0, registry).unwrap();
+        let mut daemon = Line::open(&scratch.0).unwrap();
+        for most in [1, 3, 4, 6, 7] {
+            let names: Vec<_> = all(&mut daemon, most).unwrap().into_iter().map(|c| c.name).collect();
+            assert_eq!(names, ["c0", "c1", "c2", "c3", "c4", "c5"], "{most} at a time");
+        }
+        let (some, total) = page(&mut daemon, None, 2).unwrap();
+        assert_eq!((some.len(), total), (2, 6));
+    }
 
     #[test]
     fn a_line_for_each() {

@@ -39,8 +39,14 @@ pub(crate) enum Request {
         /// How many to tell of: those with the highest rates.
         most: u16,
     },
-    /// Gateway: who may come in.
-    Clients {},
+    /// Gateway: who may come in, by name.
+    Clients {
+        /// The name after which to begin; none for the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+        /// How many to tell of.
+        most: u16,
+    },
     /// How a part of a bunch does.
     Bunch {},
     /// How a TCP proxy does.
@@ -183,8 +189,10 @@ pub(crate) enum Response {
     },
     /// Who may come in.
     Clients {
-        /// All of them.
+        /// Those that were asked for.
         clients: Vec<KnownClient>,
+        /// How many there are in all.
+        total: u64,
     },
     /// What clients are granted.
     Grants {
@@ -248,12 +256,16 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::quota::QuotaStatus;
 
     #[test]
     fn lines_stay_readable_for_other_programs() {
         let line = |r: &Request| serde_json::to_string(r).unwrap();
         assert_eq!(line(&Request::Status {}), r#"{"ask":"status"}"#);
         assert_eq!(line(&Request::Pep {}), r#"{"ask":"pep"}"#);
+        let clients = |after: Option<&str>| Request::Clients { after: after.map(str::to_owned), most: 9 };
+        assert_eq!(line(&clients(None)), r#"{"ask":"clients","most":9}"#);
+        assert_eq!(line(&clients(Some("bob"))), r#"{"ask":"clients","after":"bob","most":9}"#);
         let invite = Request::Invite { name: "alice".into(), endpoints: vec!["gw:1".into()] };
         assert_eq!(line(&invite), r#"{"ask":"invite","name":"alice","endpoints":["gw:1"]}"#);
         let options = PathOptions { cap: Some(crate::config::Amount(5)), ..PathOptions::default() };
@@ -261,6 +273,33 @@ mod tests {
         assert_eq!(serde_json::from_str::<Request>(&line(&set)).unwrap(), set);
         let done = serde_json::to_string(&Response::Done { said: String::new() }).unwrap();
         assert_eq!(done, r#"{"answer":"done","said":""}"#);
+    }
+
+    #[test]
+    fn the_most_clients_that_can_be_asked_for_are_a_line() {
+        let longest = "x".repeat(64);
+        let quota = QuotaStatus {
+            bytes: u64::MAX,
+            per: "month".into(),
+            used_bytes: u64::MAX,
+            state: "stopped".into(),
+            then_bps: Some(u64::MAX),
+            until: "9999-12-31".into(),
+        };
+        let client = KnownClient {
+            name: longest.clone(),
+            came: false,
+            inside: vec![[255; 4].into(), [0xffff_u16; 8].into()],
+            gateway: Some(longest),
+            used_bytes: Some(u64::MAX),
+            quota: Some(quota),
+        };
+        let length = |clients: Vec<KnownClient>| {
+            serde_json::to_vec(&Response::Clients { clients, total: u64::MAX }).unwrap().len() as u64
+        };
+        let (none, one) = (length(Vec::new()), length(vec![client]));
+        // A comma after each but the last, and the end of the line.
+        assert!(none + u64::from(u16::MAX) * (one - none + 1) <= LINE_MAX, "{none} {one}");
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod tests {
     fn who_tells_does_not_wait_for_the_loop() {
         let (inbox, outbox) = mailbox().unwrap();
         // On this thread, which is the loop's: were there a bound, it would wait for itself.
-        (0..WAITING * 4).for_each(|_| outbox.tell(Request::Clients {}));
+        (0..WAITING * 4).for_each(|_| outbox.tell(Request::Grants {}));
         assert_eq!(std::iter::from_fn(|| inbox.next()).count(), WAITING * 4);
     }
 

@@ -59,7 +59,10 @@ impl ControlHandler for GatewayControl {
             Request::Drain { off } => self.drain(off).inspect(|_| {
                 self.audit.note(Entry::new(if off { "drain ended" } else { "drained" }).by(by));
             }),
-            Request::Clients {} => Ok(Response::Clients { clients: self.clients.known() }),
+            Request::Clients { after, most } => {
+                let (clients, total) = self.clients.page(after.as_deref(), most.into());
+                Ok(Response::Clients { clients, total: total as u64 })
+            }
             other => self.loop_.ask(other),
         };
         outcome.unwrap_or_else(|error| Response::refused(&error))

@@ -68,6 +68,11 @@ impl SharedClients {
         self.store.known()
     }
 
+    /// Those who may come in, by name after this one, so many at most; and how many there are in all.
+    pub(crate) fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize) {
+        self.store.page(after, most)
+    }
+
     /// Whether a client of this name may come in.
     pub(crate) fn is_known(&self, name: &str) -> bool {
         self.store.is_known(name)

@@ -119,6 +119,16 @@ impl Client {
     pub(crate) fn has_come(&self) -> bool {
         self.key.is_some()
     }
+
+    fn known(&self) -> KnownClient {
+        let addresses = self.ipv4.map(IpAddr::from).into_iter().chain(self.ipv6.map(IpAddr::from));
+        KnownClient {
+            name: self.name.clone(),
+            came: self.key.is_some(),
+            inside: addresses.filter(|a| !a.is_unspecified()).collect(),
+            ..KnownClient::default()
+        }
+    }
 }
 
 impl Clients {
@@ -181,21 +191,25 @@ impl Clients {
 
     /// Who of those names may come in.
     pub(crate) fn known_of(&self, is_asked_for: impl Fn(&str) -> bool) -> Vec<KnownClient> {
-        let known = |c: &Client| KnownClient {
-            name: c.name.clone(),
-            came: c.key.is_some(),
-            inside: c
-                .ipv4
-                .map(IpAddr::from)
-                .into_iter()
-                .chain(c.ipv6.map(IpAddr::from))
-                .filter(|a| !a.is_unspecified())
-                .collect(),
-            gateway: None,
-            used_bytes: None,
-            quota: None,
-        };
-        self.clients.iter().filter(|c| !c.revoked && is_asked_for(&c.name)).map(known).collect()
+        self.clients.iter().filter(|c| !c.revoked && is_asked_for(&c.name)).map(Client::known).collect()
+    }
+
+    /// Those who may come in, by name after this one, so many at most; and how many there are in all.
+    pub(crate) fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize) {
+        let (mut page, mut total) = (BTreeMap::<&str, &Client>::new(), 0);
+        for client in self.clients.iter().filter(|c| !c.revoked) {
+            total += 1;
+            let name = client.name.as_str();
+            // Of a million no more are sorted than are asked for.
+            let fits = page.len() < most || page.last_key_value().is_some_and(|(last, _)| name < *last);
+            if fits && after.is_none_or(|after| name > after) {
+                page.insert(name, client);
+                if page.len() > most {
+                    page.pop_last();
+                }
+            }
+        }
+        (page.into_values().map(Client::known).collect(), total)
     }
 
     /// The name of the client with this key.
@@ -364,6 +378,25 @@ mod tests {
             registry.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
             Err(ClientsError::BadName)
         );
+    }
+
+    #[test]
+    fn pages_have_each_client_once_by_name() {
+        let mut registry = Clients::default();
+        for name in ["dora", "alice", "eve", "carol", "bob"] {
+            invited(&mut registry, name);
+        }
+        registry.revoke("carol").unwrap();
+        let page = |after: Option<&str>, most: usize| {
+            let (clients, total) = registry.page(after, most);
+            assert_eq!(total, 4);
+            clients.into_iter().map(|c| c.name).collect::<Vec<_>>()
+        };
+        assert_eq!(page(None, 9), ["alice", "bob", "dora", "eve"]);
+        assert_eq!(page(None, 2), ["alice", "bob"]);
+        assert_eq!(page(Some("bob"), 2), ["dora", "eve"]);
+        assert_eq!(page(Some("carol"), 1), ["dora"], "who was shown last may be gone");
+        assert!(page(Some("eve"), 2).is_empty() && page(None, 0).is_empty());
     }
 
     #[test]

@@ -106,6 +106,12 @@ impl Store for Directory {
         known
     }
 
+    fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize) {
+        let (mut clients, total) = lock(&self.clients).page(after, most);
+        lock(&self.quotas).tell(&mut clients);
+        (clients, total)
+    }
+
     fn accounts(&self, today: Date) -> Vec<Account> {
         if !self.meters() {
             return Vec::new();

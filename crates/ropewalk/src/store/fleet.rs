@@ -21,6 +21,7 @@ use ropewalk_session::{
     ClientHello, ENDPOINTS_MAX, Endpoint, InviteId, InviteSecret, PublicKey, Refusal, StaticKey,
     TLS_ENDPOINTS_MAX, Token, TokenError,
 };
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Where the store is, and what proves who asks.
@@ -325,9 +326,19 @@ impl Store for Fleet {
     }
 
     fn known(&self) -> Vec<KnownClient> {
-        let (mut all, today) = (Vec::new(), today());
-        self.member.each_client(|copy, name, client| all.push(known_client(copy, name, client, today)));
-        all
+        self.page(None, usize::MAX).0
+    }
+
+    fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize) {
+        let (mut clients, today) = (Vec::new(), today());
+        self.member.each_client(after, |copy, name, client| {
+            if clients.len() >= most {
+                return ControlFlow::Break(());
+            }
+            clients.push(known_client(copy, name, client, today));
+            ControlFlow::Continue(())
+        });
+        (clients, self.member.read(Copy::count_invited))
     }
 
     fn is_known(&self, name: &str) -> bool {

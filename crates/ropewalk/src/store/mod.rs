@@ -51,6 +51,8 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// Who may come in.
     fn known(&self) -> Vec<KnownClient>;
+    /// Those who may come in, by name after this one, so many at most; and how many there are in all.
+    fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize);
     /// Whether a client of this name may.
     fn is_known(&self, name: &str) -> bool {
         self.known().iter().any(|client| client.name == name)

@@ -18,7 +18,7 @@ use std::fmt::Write;
 /// Connections that a page is told of.
 const FLOWS: u16 = 100;
 /// Clients that may come in, of which a page is told. A fleet may have a million, and each is a row.
-const CLIENTS: usize = 1024;
+const CLIENTS: u16 = 1024;
 
 /// A change.
 #[derive(Debug, Deserialize)]
@@ -135,24 +135,14 @@ pub(super) fn flows(shared: &Shared) -> anyhow::Result<Flows> {
 #[derive(Debug, Serialize)]
 pub(super) struct Known {
     clients: Vec<KnownClient>,
-    /// How many more there are.
-    left_out: usize,
+    /// How many there are in all.
+    total: u64,
 }
 
-/// Who may come in.
+/// Who may come in, the first by name.
 pub(super) fn clients(shared: &Shared) -> anyhow::Result<Known> {
-    match ask(&shared.dir, &Request::Clients {})? {
-        Response::Clients { clients } => Ok(Known::of(clients)),
-        _ => Err(failure(Code::Failure, "the daemon gave an answer to another question")),
-    }
-}
-
-impl Known {
-    fn of(mut clients: Vec<KnownClient>) -> Known {
-        let left_out = clients.len().saturating_sub(CLIENTS);
-        clients.truncate(CLIENTS);
-        Known { clients, left_out }
-    }
+    let (clients, total) = commands::clients_page(&mut Line::open(&shared.dir)?, None, CLIENTS)?;
+    Ok(Known { clients, total })
 }
 
 /// What clients are granted.
@@ -195,13 +185,6 @@ mod tests {
         let code = qr(&"rw1_".repeat(40)).unwrap();
         assert!(code.size > 21 && code.d.starts_with("M0 0h7v1h-7z"), "{code:?}");
         assert!(qr(&"x".repeat(10_000)).is_none());
-    }
-
-    #[test]
-    fn a_page_is_told_of_so_many_clients_only() {
-        let of = |count: usize| Known::of(vec![KnownClient::default(); count]);
-        assert_eq!((of(CLIENTS).clients.len(), of(CLIENTS).left_out), (CLIENTS, 0));
-        assert_eq!((of(9999).clients.len(), of(9999).left_out), (CLIENTS, 9999 - CLIENTS));
     }
 
     #[test]

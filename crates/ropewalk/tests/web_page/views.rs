@@ -231,7 +231,7 @@ pub(super) fn what_is_granted(browser: &mut Browser, states: &States) {
     assert_eq!((list("quota"), list("limit")), (json!([]), json!({})));
 }
 
-/// A daemon that is asked for one thing only, `kind`, and what it says.
+/// A daemon that is asked for one thing, `kind`, and what it says. Of its 5,000 clients it tells one.
 fn daemon(states: &States, kind: &'static str, status: Value) -> Arc<Mutex<Value>> {
     let dir = states.of("state");
     std::fs::create_dir_all(&dir).unwrap();
@@ -246,8 +246,10 @@ fn daemon(states: &States, kind: &'static str, status: Value) -> Arc<Mutex<Value
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
                     let refused = json!({"answer": "refused", "code": 2, "sentence": "this is for another"});
                     let answer = json!({"answer": kind, "status": *told.lock().unwrap()});
-                    let is_it = line.contains(&format!("\"{kind}\""));
-                    let _ = writeln!(writer, "{}", if is_it { answer } else { refused });
+                    let clients = json!({"answer": "clients", "total": 5000, "clients": [{"name": "zoe", "came": false, "inside": []}]});
+                    let asks = |what: &str| line.contains(&format!("\"{what}\""));
+                    let other = if asks("clients") { &clients } else { &refused };
+                    let _ = writeln!(writer, "{}", if asks(kind) { &answer } else { other });
                 }
             });
         }
@@ -311,6 +313,23 @@ fn what_carries_a_path_its_air_and_its_gateway_as_they_are_seen() {
     drop(now);
     browser.wait_for("document.getElementById('air-line').hidden");
     browser.wait_for(&format!("!({})", text_of("sums", "other endpoints")));
+}
+
+#[test]
+fn more_clients_than_are_listed_as_they_are_seen() {
+    let Some((chromium, axe)) = tools() else { return };
+    let (lab, states) = (lab(), States::new("web-many"));
+    let mut gateway = client_of_two_gateways();
+    (gateway["role"], gateway["uplinks"], gateway["gateways"]) = ("gateway".into(), json!([]), Value::Null);
+    let _status = daemon(&states, "status", gateway);
+    let (_web, link) = web(&lab.client, &states.of("state"));
+    let mut browser = Browser::start(&lab.client, &chromium, Path::new(&states.of("browser")));
+    browser.look(1200, 900, "light");
+    browser.open(&link);
+    browser.wait_for(&format!("{} === 'invited'", cell("zoe", "state")));
+    browser.wait_for(&text_of("notes-list", "1 of 5000 clients are listed, by name"));
+    browser.eval(&axe);
+    is_accessible_everywhere(&mut browser, "some clients of many");
 }
 
 #[test]

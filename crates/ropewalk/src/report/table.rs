@@ -52,8 +52,7 @@ fn workers(out: &mut String, earlier: Option<&Snapshot>, now: &Snapshot) {
         let before = earlier.and_then(|e| Some((e.clock_ns, e.workers.get(number)?)));
         let busy = before.map_or_else(String::new, |(since, before)| {
             let seconds = now.clock_ns.saturating_sub(since) as f64 / 1e9;
-            let share = (worker.processor_s - before.processor_s) / seconds.max(1e-3);
-            format!(" ({:.0} % busy)", 100.0 * share)
+            format!(" ({:.0} % busy)", worker.busy_percent(before, seconds))
         });
         format!("{}{busy}", worker.sessions)
     };

@@ -30,6 +30,11 @@ impl WorkerStatus {
             handed_on_lost: core.counters.handed_on_lost,
         }
     }
+
+    /// Share of a processor that it has used since `earlier`, so many seconds ago, per cent.
+    pub(crate) fn busy_percent(&self, earlier: &WorkerStatus, seconds: f64) -> f64 {
+        100.0 * (self.processor_s - earlier.processor_s).max(0.0) / seconds.max(1e-3)
+    }
 }
 
 impl Snapshot {

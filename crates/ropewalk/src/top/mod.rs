@@ -38,6 +38,8 @@ struct App {
     flows: Flows,
     /// Rates of each path, by peer and path.
     series: Series<(String, u8)>,
+    /// How busy each of a gateway's workers was between the last two looks, per cent.
+    busy: Vec<f64>,
     /// The key of the peer that is shown; of a gateway that starts anew it may be gone for a while.
     selected: Option<String>,
 }
@@ -69,6 +71,12 @@ impl View for App {
         let bytes = |p: &Path| [p.traffic.sent_bytes, p.traffic.received_bytes];
         let counters = all.map(|(peer, path)| ((peer.key.clone(), path.id), bytes(path)));
         self.series.take(now.clock_ns as f64 / 1e9, counters);
+        let seconds = now.clock_ns.saturating_sub(self.now.clock_ns) as f64 / 1e9;
+        // The daemon may not have looked since.
+        if seconds > 0.0 {
+            let both = now.workers.iter().zip(&self.now.workers);
+            self.busy = both.map(|(worker, earlier)| worker.busy_percent(earlier, seconds)).collect();
+        }
         (self.now, self.flows) = (now, flows);
     }
 

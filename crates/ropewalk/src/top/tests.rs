@@ -2,6 +2,7 @@
 
 use super::live::{assert_shows, on_key, screen, wrapped};
 use super::*;
+use crate::report::workers::WorkerStatus;
 use crate::report::{Queue, Traffic};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -228,6 +229,38 @@ fn the_fastest_connections_of_the_peer_are_seen_where_there_is_room() {
     assert!(tall.contains("7 sent again") && tall.contains("q quits"), "{tall}");
     let low = screen(&app, 80, 12);
     assert!(!low.contains("connection") && low.contains("wan2") && low.contains("memory"), "{low}");
+}
+
+#[test]
+fn the_workers_of_a_gateway_are_seen_where_it_has_several() {
+    let mut app = App::default();
+    let look = |ms: u64, processor_s: f64, count: usize| {
+        let worker = WorkerStatus { sessions: 4, processor_s, handed_on: 70, handed_on_lost: 3 };
+        let workers = vec![worker; count];
+        let now = Snapshot { role: "gateway".into(), workers, ..snapshot_at(ms, 1) };
+        (now, flows_of(&["gateway"; 9]))
+    };
+    let table = |app: &App, height: u16| {
+        let screen = screen(app, 80, height);
+        assert!(screen.contains("overruns") && screen.contains("q quits"), "{screen}");
+        let lines = screen.lines().skip_while(|l| !l.starts_with("worker")).take_while(|l| !l.is_empty());
+        lines.map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    app.take(look(500, 1.0, 2));
+    let titles = "worker sessions busy handed on dropped";
+    assert_eq!(table(&app, 24), [titles, "0 4 - 70 3", "1 4 - 70 3"]);
+    app.take(look(1000, 1.2, 2));
+    for _ in 0..2 {
+        assert_eq!(table(&app, 24), [titles, "0 4 40 % 70 3", "1 4 40 % 70 3"]);
+        // The daemon has not looked since.
+        app.take(look(1000, 1.2, 2));
+    }
+    app.take(look(1500, 1.2, 64));
+    assert!(table(&app, 12).is_empty(), "there is no room");
+    let many = table(&app, 24);
+    assert_eq!((many.len(), many[0].starts_with("worker (8 of 64) ")), (9, true), "{many:?}");
+    app.take(look(2000, 1.2, 0));
+    assert!(table(&app, 24).is_empty(), "one loop needs no table");
 }
 
 #[test]

@@ -9,6 +9,9 @@
 //! connection                        up          down        class        idle
 //! 192.0.2.7:443                     0.4 Mb/s    19.0 Mb/s   tcp, bulk    0 s
 //! …
+//! worker           sessions busy    handed on    dropped
+//! 0                4        38 %    70           0
+//! …
 //! queue … order … resent …
 //! ```
 
@@ -16,6 +19,7 @@ use super::App;
 use super::live::{RATE, Rates, foot as last_line, rate_cell, spark, wrapped, wrapped_words};
 use crate::report::flows::Flow;
 use crate::report::table::{bits, bytes, time, width};
+use crate::report::workers::WorkerStatus;
 use crate::report::{Path, Peer};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -25,10 +29,13 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
 /// Most connections that are shown.
 const FLOWS: usize = 6;
+/// Most workers that are shown.
+const WORKERS: usize = 8;
 /// Columns besides names and rates: state, round trip, loss, and a space before each but the first.
 const FIXED: u16 = 10 + 9 + 7 + 5;
 
-/// Draws everything. Where there is no room for all, paths go first, then the lines below them.
+/// Draws everything. Where there is no room for all, paths go first, then the lines at the bottom,
+/// then workers.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let [all, keys] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(frame.area());
     let words = if app.now.peers.len() > 1 { "q quits · ↑ ↓ another client" } else { "q quits" };
@@ -42,15 +49,24 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, trouble: Option<&str>) {
     let (flows, lines) = (app.flows(peer), lines(app, peer, below.width));
     let room = usize::from(below.height).saturating_sub((1 + peer.paths.len()).max(3));
     let foot = lines.len().min(room);
-    let room = room - foot;
-    let shown = if !flows.is_empty() && room > 2 { room.min(flows.len() + 2).min(FLOWS + 2) } else { 0 };
-    let rows = [Constraint::Min(0), Constraint::Length(shown as u16), Constraint::Length(foot as u16)];
-    let [middle, connections, foot] = Layout::vertical(rows).areas(below);
+    let workers = table_height(app.now.workers.len().min(WORKERS), room - foot);
+    let shown = table_height(flows.len().min(FLOWS), room - foot - workers);
+    let [shown, workers, foot] = [shown, workers, foot].map(|lines| Constraint::Length(lines as u16));
+    let rows = [Constraint::Min(0), shown, workers, foot];
+    let [middle, connections, workers, foot] = Layout::vertical(rows).areas(below);
     paths(frame, middle, app, peer);
-    if shown > 0 {
+    if connections.height > 0 {
         self::flows(frame, connections, &flows);
     }
+    if workers.height > 0 {
+        self::workers(frame, workers, app);
+    }
     frame.render_widget(Paragraph::new(lines), foot);
+}
+
+/// Lines for a table of so many rows, below an empty line and its titles; none without a row or room.
+fn table_height(rows: usize, room: usize) -> usize {
+    if rows > 0 && room > 2 { room.min(rows + 2) } else { 0 }
 }
 
 fn header(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -122,6 +138,27 @@ fn flows(frame: &mut Frame<'_>, area: Rect, flows: &[&Flow]) {
         Constraint::Length(17),
         Constraint::Length(8),
     ];
+    frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
+}
+
+/// A gateway's workers, below an empty line.
+fn workers(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let (all, shown) = (app.now.workers.len(), usize::from(area.height).saturating_sub(2));
+    let first = if shown < all { format!("worker ({shown} of {all})") } else { "worker".into() };
+    let titles = Row::new([first.as_str(), "sessions", "busy", "handed on", "dropped"])
+        .style(Style::new().add_modifier(Modifier::UNDERLINED))
+        .top_margin(1);
+    let row = |(number, worker): (usize, &WorkerStatus)| {
+        Row::new([
+            number.to_string(),
+            worker.sessions.to_string(),
+            app.busy.get(number).map_or_else(|| "-".into(), |busy| format!("{busy:.0} %")),
+            worker.handed_on.to_string(),
+            worker.handed_on_lost.to_string(),
+        ])
+    };
+    let rows = app.now.workers.iter().enumerate().take(shown).map(row);
+    let widths = [16, 8, 7, 12, 12].map(Constraint::Length);
     frame.render_widget(Table::new(rows, widths).header(titles).column_spacing(1), area);
 }
 

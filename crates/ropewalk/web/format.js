@@ -14,6 +14,7 @@ export const bits = (n) => (n == null ? "-" : scaled(n, ["b/s", "kb/s", "Mb/s", 
 export const ms = (n) => (n == null ? "-" : `${n.toFixed(1)} ms`);
 export const us = (n) => (n == null ? "-" : `${n.toFixed(0)} us`);
 export const dbm = (n) => (n == null ? "-" : `${n.toFixed(0)} dBm`);
+export const wholePercent = (n) => (n == null ? "-" : `${n.toFixed(0)} %`);
 export const percent = (n) => (n == null ? "-" : `${n.toFixed(2)} %`);
 
 export function time(seconds) {

@@ -4,7 +4,7 @@ import { get, listen, open } from "./api.js";
 import { BROUGHT, Charts, COLOURS, PATHS, SENT, WALK } from "./charts.js";
 import { addPath, changeClient, changeGroup, changePath, forwardPort, giveExit, invite, makeGroup, revoke, withdraw } from "./dialogs.js";
 import { $, Table, keepFocus, make, setText, show } from "./dom.js";
-import { bits, bytes, clock, dbm, ms, percent, quota, time, us } from "./format.js";
+import { bits, bytes, clock, dbm, ms, percent, quota, time, us, wholePercent } from "./format.js";
 import { showBunch } from "./bunch.js";
 
 const TONES = { active: "good", suspect: "warn", validating: "warn", backup: "good", joining: "warn" };
@@ -197,6 +197,19 @@ async function learnFlows() {
   setText($("flows-line"), answer.error ?? line);
 }
 
+const WORKERS = [
+  { title: "worker", text: (w) => String(w.number) },
+  { title: "sessions", numeric: true, text: (w) => String(w.sessions) },
+  { title: "busy", numeric: true, text: (w) => wholePercent(w.busy) },
+  { title: "handed on", numeric: true, text: (w) => String(w.handed_on) },
+  { title: "dropped", numeric: true, text: (w) => String(w.handed_on_lost) },
+];
+
+function showWorkers({ workers }) {
+  show($("workers"), workers.length > 0);
+  table("workers-table", "Workers", WORKERS, workers.map((w, number) => ({ ...w, number, key: `worker ${number}` })));
+}
+
 function roamColumns() {
   return [
     { title: "interface", text: (a) => a.interface },
@@ -320,13 +333,14 @@ function now(view) {
   show($("clients"), isGateway());
   show($("add-path"), !isGateway());
   show($("bond"), peer || isGateway());
-  for (const section of document.querySelectorAll("#bond > section:not(#clients, #grants)")) show(section, peer);
+  for (const section of document.querySelectorAll("#bond > section:not(#clients, #grants, #workers)")) show(section, peer);
   if (isGateway()) {
     const rows = clientRows();
     table("clients-table", "Clients", clientColumns(rows), rows);
     markSelected();
   }
   showGrants();
+  showWorkers(view);
   if (peer) showSession(peer);
   if (roam) showRoam(roam);
   if (bunch) charts.add(view.at, showBunch(bunch, page.known, { table, sums, revoked: learnClients }), true);

@@ -3,6 +3,7 @@
 use super::members::BunchView;
 use crate::bunch::report::BunchStatus;
 use crate::report::quota::QuotaStatus;
+use crate::report::workers::WorkerStatus;
 use crate::report::{Path, Peer, Snapshot, Uplink};
 use crate::roam::report::RoamStatus;
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub(super) struct View {
     pub peers: Vec<PeerView>,
     /// Sessions that are left out.
     left_out: usize,
+    /// Of a gateway that has several.
+    workers: Vec<WorkerView>,
     uplinks: Vec<Uplink>,
     /// Where a client's gateway is, in a line, if that is worth one.
     gateway: Option<String>,
@@ -58,6 +61,16 @@ pub(super) struct PeerView {
     /// What the client may use, if it has a quota.
     quota: Option<QuotaStatus>,
     pub paths: Vec<PathView>,
+}
+
+/// A worker of a gateway.
+#[derive(Debug, Serialize)]
+struct WorkerView {
+    sessions: u64,
+    /// Share of a processor that it used within the last second, per cent.
+    busy: Option<f64>,
+    handed_on: u64,
+    handed_on_lost: u64,
 }
 
 /// A path.
@@ -107,18 +120,26 @@ struct Counts {
 
 type Key = (String, u8, Option<SocketAddr>);
 
+/// What was seen at once.
+#[derive(Debug)]
+struct Look {
+    clock_ns: u64,
+    paths: HashMap<Key, Counts>,
+    workers: Vec<WorkerStatus>,
+}
+
 /// The looks of the last second.
 #[derive(Debug, Default)]
-pub(super) struct Looks(VecDeque<(u64, HashMap<Key, Counts>)>);
+pub(super) struct Looks(VecDeque<Look>);
 
 impl Looks {
     /// A view of a snapshot, with rates since the look a second ago. `at` is seconds since 1970.
     pub(super) fn view(&mut self, now: &Snapshot, at: f64) -> View {
-        if self.0.back().is_some_and(|(clock, _)| *clock >= now.clock_ns) {
+        if self.0.back().is_some_and(|look| look.clock_ns >= now.clock_ns) {
             self.0.clear();
         }
         // Of those that are a second old, the last.
-        while self.0.get(1).is_some_and(|(clock, _)| clock + WINDOW <= now.clock_ns) {
+        while self.0.get(1).is_some_and(|look| look.clock_ns + WINDOW <= now.clock_ns) {
             self.0.pop_front();
         }
         let before = self.0.front();
@@ -137,6 +158,7 @@ impl Looks {
             uptime_s: now.uptime_s,
             peers: peers.iter().map(view).collect(),
             left_out,
+            workers: workers(now, before),
             uplinks: now.uplinks.clone(),
             gateway: now.gateways.as_ref().and_then(|g| g.line(now.peers.iter().any(|p| p.up))),
             radio: now.channel_switcher.as_ref().map(|c| c.line()),
@@ -148,7 +170,8 @@ impl Looks {
             self.0.pop_front();
         }
         let all = peers.iter().flat_map(|p| p.paths.iter().map(|path| (key(p, path), counts(path))));
-        self.0.push_back((now.clock_ns, all.collect()));
+        let (clock_ns, workers) = (now.clock_ns, now.workers.clone());
+        self.0.push_back(Look { clock_ns, paths: all.collect(), workers });
         view
     }
 }
@@ -183,6 +206,7 @@ impl View {
             uptime_s: 0.0,
             peers: Vec::new(),
             left_out: 0,
+            workers: Vec::new(),
             uplinks: Vec::new(),
             gateway: None,
             radio: None,
@@ -219,9 +243,22 @@ fn counts(path: &Path) -> Counts {
     Counts { sent: t.sent_bytes, received: t.received_bytes, lost, acked: t.acked }
 }
 
-fn peer(p: &Peer, many: bool, clock: u64, before: Option<&(u64, HashMap<Key, Counts>)>) -> PeerView {
+fn workers(now: &Snapshot, before: Option<&Look>) -> Vec<WorkerView> {
+    let view = |(number, worker): (usize, &WorkerStatus)| {
+        let old = before.and_then(|look| Some((now.clock_ns - look.clock_ns, look.workers.get(number)?)));
+        WorkerView {
+            sessions: worker.sessions,
+            busy: old.map(|(span, old)| worker.busy_percent(old, span as f64 / 1e9)),
+            handed_on: worker.handed_on,
+            handed_on_lost: worker.handed_on_lost,
+        }
+    };
+    now.workers.iter().enumerate().map(view).collect()
+}
+
+fn peer(p: &Peer, many: bool, clock: u64, before: Option<&Look>) -> PeerView {
     let path = |path: &Path| {
-        let old = before.and_then(|(then, all)| Some((clock - then, *all.get(&key(p, path))?)));
+        let old = before.and_then(|look| Some((clock - look.clock_ns, *look.paths.get(&key(p, path))?)));
         PathView { air: p.air_of(path), ..path_view(path, many, old) }
     };
     PeerView {
@@ -351,6 +388,22 @@ mod tests {
         assert_eq!((&wan["carrier"], &wan["air"]), (&serde_json::json!("tls"), &serde_json::Value::Null));
         assert_eq!(roam["air"], "206 us a packet");
         assert_eq!(view["gateway"], "was at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500");
+    }
+
+    #[test]
+    fn a_page_is_told_how_busy_each_worker_was_in_the_last_second() {
+        let mut looks = Looks::default();
+        let mut busy = |ms: u64, processor_s: f64| {
+            let worker = |processor_s| WorkerStatus { sessions: 1, processor_s, ..WorkerStatus::default() };
+            let workers = vec![worker(processor_s), worker(9.0)];
+            let view = looks.view(&Snapshot { workers, ..snapshot("gateway", ms, 0, 2) }, 0.0);
+            [0, 1].map(|n: usize| (view.workers[n].sessions, view.workers[n].busy))
+        };
+        assert_eq!(busy(0, 1.0), [(1, None), (1, None)]);
+        assert_eq!(busy(1000, 1.5), [(1, Some(50.0)), (1, Some(0.0))]);
+        assert_eq!(busy(2000, 2.5), [(1, Some(100.0)), (1, Some(0.0))]);
+        let alone = looks.view(&snapshot("gateway", 3000, 0, 2), 0.0);
+        assert!(alone.workers.is_empty());
     }
 
     #[test]

@@ -316,20 +316,27 @@ fn what_carries_a_path_its_air_and_its_gateway_as_they_are_seen() {
 }
 
 #[test]
-fn more_clients_than_are_listed_as_they_are_seen() {
+fn many_clients_and_several_workers_as_they_are_seen() {
     let Some((chromium, axe)) = tools() else { return };
     let (lab, states) = (lab(), States::new("web-many"));
     let mut gateway = client_of_two_gateways();
     (gateway["role"], gateway["uplinks"], gateway["gateways"]) = ("gateway".into(), json!([]), Value::Null);
-    let _status = daemon(&states, "status", gateway);
+    let worker = json!({"sessions": 4, "processor_s": 1.0, "handed_on": 70, "handed_on_lost": 3});
+    gateway["workers"] = json!([worker, worker]);
+    let status = daemon(&states, "status", gateway);
     let (_web, link) = web(&lab.client, &states.of("state"));
     let mut browser = Browser::start(&lab.client, &chromium, Path::new(&states.of("browser")));
     browser.look(1200, 900, "light");
     browser.open(&link);
     browser.wait_for(&format!("{} === 'invited'", cell("zoe", "state")));
     browser.wait_for(&text_of("notes-list", "1 of 5000 clients are listed, by name"));
+    for (title, text) in [("sessions", "4"), ("handed on", "70"), ("dropped", "3")] {
+        browser.wait_for(&format!("{} === '{text}'", cell("worker 1", title)));
+    }
     browser.eval(&axe);
-    is_accessible_everywhere(&mut browser, "some clients of many");
+    is_accessible_everywhere(&mut browser, "some clients of many, and workers");
+    status.lock().unwrap()["workers"] = json!([]);
+    browser.wait_for("document.getElementById('workers').hidden");
 }
 
 #[test]

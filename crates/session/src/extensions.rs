@@ -7,7 +7,7 @@ use super::reader::Reader;
 /// Extension without a value: this end reads QUEUE frames.
 pub const READS_QUEUE: u8 = 1;
 /// Extension whose value begins with the highest version of AIR frames that this end reads; types 2
-/// and 3 are those of a backhaul.
+/// and 3 are those of a backhaul, 5 is [`super::OBSERVED`].
 pub const READS_AIR: u8 = 4;
 /// The version of AIR frames that there is.
 const AIR_VERSION: u8 = 1;

@@ -12,25 +12,29 @@
 //! 16 invite id[16]                            8 session id u64, not 0
 //! 32 invite secret[16]                       16 client IPv4[4] gateway IPv4[4] prefix u8
 //! 48 extensions, zeros                       25 prefix u8, 255 = no IPv6; client IPv6[16] gateway IPv6[16]
-//!                                            58 extensions, zeros
+//!                                            58 extensions, zeros            58 extensions, zeros
 //! ```
 //!
 //! The version byte, and kind and code of a refusal, stay where they are in every later version, so
 //! that an old end can tell its user that it is old. The zeros are for size: see
-//! [`super::INIT_MIN`]; and a refusal is as long as an answer without extensions, so that who
-//! listens cannot tell them apart.
+//! [`super::INIT_MIN`]; and a refusal is as long as an acceptance without a backhaul's extension,
+//! so that who listens cannot tell them apart.
 
 use core::num::NonZeroU64;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::reader::Reader;
 use super::wire::{CLIENT_HELLO_LEN, SERVER_HELLO_MAX};
-use super::{Cipher, CipherSet, Extensions, InviteId, InviteSecret, Refusal};
+use super::{Cipher, CipherSet, Extensions, InviteId, InviteSecret, OBSERVED, Refusal};
 
 /// The version of the protocol these pages describe.
 pub const PROTOCOL_VERSION: u8 = 1;
 
 const SERVER_HELLO_MIN: usize = 64;
+/// Least bytes where it says an address: all that an acceptance says besides fits, with either IP version.
+const OBSERVED_MIN: usize = 96;
+/// Where the extensions begin, in both kinds.
+const SERVER_EXTENSIONS: usize = 58;
 const ACCEPT: u8 = 1;
 const REFUSE: u8 = 2;
 const NO_IPV6: u8 = 255;
@@ -104,8 +108,8 @@ pub struct Inner<A> {
 pub enum ServerHello {
     /// Come in.
     Accept(Accept),
-    /// Stay out.
-    Refuse(Refusal),
+    /// Stay out. The extensions are for later versions.
+    Refuse(Refusal, Extensions),
 }
 
 impl ClientHello {
@@ -146,15 +150,25 @@ impl ServerHello {
         let mut out = Vec::with_capacity(SERVER_HELLO_MAX);
         out.push(PROTOCOL_VERSION);
         match self {
-            ServerHello::Refuse(refusal) => {
+            ServerHello::Refuse(refusal, _) => {
                 out.extend_from_slice(&[REFUSE, refusal.code()]);
-                finish(out, &Extensions::default(), SERVER_HELLO_MIN, SERVER_HELLO_MAX)
+                out.resize(SERVER_EXTENSIONS, 0);
             }
             ServerHello::Accept(accept) => {
                 out.push(ACCEPT);
                 accept.put(&mut out);
-                finish(out, &accept.extensions, SERVER_HELLO_MIN, SERVER_HELLO_MAX)
             }
+        }
+        let extensions = self.extensions();
+        let min = if extensions.get(OBSERVED).is_some() { OBSERVED_MIN } else { SERVER_HELLO_MIN };
+        finish(out, extensions, min, SERVER_HELLO_MAX)
+    }
+
+    /// What is at its end.
+    pub(super) fn extensions(&self) -> &Extensions {
+        match self {
+            ServerHello::Accept(accept) => &accept.extensions,
+            ServerHello::Refuse(_, extensions) => extensions,
         }
     }
 
@@ -162,7 +176,8 @@ impl ServerHello {
         let mut reader = Reader(bytes);
         // A refusal is understood whatever the version.
         if let [_, REFUSE, code, ..] = *bytes {
-            return Ok(ServerHello::Refuse(Refusal::from_code(code)));
+            let extensions = bytes.get(SERVER_EXTENSIONS..).and_then(Extensions::parse).unwrap_or_default();
+            return Ok(ServerHello::Refuse(Refusal::from_code(code), extensions));
         }
         check_version(&mut reader)?;
         if reader.u8() != Some(ACCEPT) {

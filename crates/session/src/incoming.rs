@@ -2,6 +2,7 @@
 //! own all they need, so a driver may run them on another thread.
 
 use core::fmt;
+use core::net::SocketAddr;
 
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -17,7 +18,7 @@ use super::wire::{
     RESPONSE_HEADER,
 };
 use super::x25519::{self, Secret};
-use super::{PublicKey, Refusal, StaticKey};
+use super::{Extensions, PublicKey, Refusal, StaticKey};
 
 /// Names one INIT from one network among those of the last seconds, for
 /// [`super::Responder::remember`].
@@ -75,7 +76,7 @@ impl Reading {
         };
         let peer_index = view.sender;
         let Reading { tag, proven, ephemeral, .. } = self;
-        Ok(Incoming { hello, peer_index, tag, proven, noise, ephemeral })
+        Ok(Incoming { hello, peer_index, tag, proven, from: None, noise, ephemeral })
     }
 }
 
@@ -92,6 +93,8 @@ pub struct Incoming {
     pub(super) peer_index: Index,
     pub(super) tag: InitTag,
     pub(super) proven: bool,
+    /// Where its INIT came from, if it may be told.
+    from: Option<SocketAddr>,
     pub(super) noise: Response,
     /// Of the key for the answer.
     pub(super) ephemeral: Secret,
@@ -126,6 +129,11 @@ impl Incoming {
         self.proven
     }
 
+    /// Its INIT came from `from`: a client that asks for that is told, whether it is let in or not.
+    pub fn seen_at(&mut self, from: SocketAddr) {
+        self.from = Some(from);
+    }
+
     /// Lets it in: the RESPONSE to send, and the keys. `index` is where the session's packets are to arrive.
     ///
     /// Go on sending under the old keys of a session until [`super::Opener::open`] opened the first packet under
@@ -134,8 +142,9 @@ impl Incoming {
     /// # Errors
     /// [`HelloError::TooLong`] if `accept` has too many extensions, [`HelloError::Malformed`] if the key of the client
     /// is a point of small order.
-    pub fn accept(self, accept: Accept, index: Index) -> Result<(Vec<u8>, SessionKeys), HelloError> {
+    pub fn accept(self, mut accept: Accept, index: Index) -> Result<(Vec<u8>, SessionKeys), HelloError> {
         let (cipher, peer_index) = (accept.cipher, self.peer_index);
+        self.tell_address(&mut accept.extensions);
         let (datagram, split) = self.answer(&ServerHello::Accept(accept), index)?;
         Ok((datagram, split.keys(Role::Responder, cipher, index, peer_index)))
     }
@@ -145,7 +154,16 @@ impl Incoming {
     /// # Errors
     /// [`HelloError::Malformed`] as for [`Incoming::accept`].
     pub fn refuse(self, refusal: Refusal) -> Result<Vec<u8>, HelloError> {
-        Ok(self.answer(&ServerHello::Refuse(refusal), Index::default())?.0)
+        let mut extensions = Extensions::default();
+        self.tell_address(&mut extensions);
+        Ok(self.answer(&ServerHello::Refuse(refusal, extensions), Index::default())?.0)
+    }
+
+    fn tell_address(&self, extensions: &mut Extensions) {
+        let asks = self.hello.as_ref().is_ok_and(|hello| hello.extensions.asks_address());
+        if let (true, Some(from)) = (asks, self.from) {
+            extensions.put_observed(from);
+        }
     }
 
     /// The RESPONSE that carries `hello`, and what the keys are made of: three X25519 operations.

@@ -1,6 +1,6 @@
 //! The client's end of a handshake: start, send again, take a cookie, finish.
 
-use core::{fmt, time::Duration};
+use core::{fmt, net::SocketAddr, time::Duration};
 
 use rand::CryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -81,6 +81,7 @@ pub struct Initiator {
     ciphers: CipherSet,
     cookie: Option<Cookie>,
     attempt: Attempt,
+    observed: Option<SocketAddr>,
 }
 
 /// One INIT and what its answer is read with.
@@ -122,6 +123,7 @@ impl Initiator {
             ciphers: hello.ciphers,
             cookie,
             attempt,
+            observed: None,
         };
         initiator.put_mac2(now);
         Ok(initiator)
@@ -172,7 +174,13 @@ impl Initiator {
         Ok(self.datagram())
     }
 
-    /// Takes a RESPONSE. After `Ok` the handshake is over and this object of no more use.
+    /// Where the gateway received the INIT from, once [`Initiator::finish`] has taken its RESPONSE; if the hello asked for
+    /// that ([`super::Extensions::ask_address`]), and the gateway says it.
+    pub fn observed(&self) -> Option<SocketAddr> {
+        self.observed
+    }
+
+    /// Takes a RESPONSE. After `Ok` the handshake is over.
     ///
     /// # Errors
     /// [`HandshakeError`] if it is not the answer; the handshake then still waits for it.
@@ -184,15 +192,17 @@ impl Initiator {
         let mut room = [0; SERVER_HELLO_MAX];
         let noise = self.attempt.noise.as_ref().ok_or(HandshakeError::NotOurs)?;
         let (len, split) = noise.read(view.noise, &mut room).ok_or(HandshakeError::Forged)?;
-        let outcome = match ServerHello::decode(&room[..len])? {
-            ServerHello::Refuse(refusal) => Outcome::Refused(refusal),
+        let hello = ServerHello::decode(&room[..len])?;
+        let observed = hello.extensions().observed();
+        let outcome = match hello {
+            ServerHello::Refuse(refusal, _) => Outcome::Refused(refusal),
             ServerHello::Accept(accept) if self.ciphers.has(accept.cipher) => {
                 let keys = split.keys(Role::Initiator, accept.cipher, self.index, view.sender);
                 Outcome::Accepted(accept, keys)
             }
             ServerHello::Accept(_) => return Err(HelloError::Malformed.into()),
         };
-        self.attempt.noise = None;
+        (self.attempt.noise, self.observed) = (None, observed);
         Ok(outcome)
     }
 

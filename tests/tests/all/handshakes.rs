@@ -7,6 +7,7 @@ use ropewalk_bond::api::{Admission, Event, Input, Output, Registry};
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Engine, HandshakeResult};
 use ropewalk_bond::entropy::Entropy;
+use ropewalk_bond::path::STREAMS;
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bond::wire::{HEADER, Header, TAG, Timestamp, Writer};
 use ropewalk_session::{
@@ -82,9 +83,12 @@ impl Rig {
     }
 
     fn hear(&mut self, from: SocketAddr, datagram: &[u8]) {
+        self.hear_by(0, from, datagram);
+    }
+
+    fn hear_by(&mut self, link: u32, from: SocketAddr, datagram: &[u8]) {
         let (mut bytes, segment) = (datagram.to_vec(), datagram.len());
-        let input =
-            Input::Datagrams { link: 0, remote: from, local: None, segment, bytes: &mut bytes, ecn: 0 };
+        let input = Input::Datagrams { link, remote: from, local: None, segment, bytes: &mut bytes, ecn: 0 };
         self.gateway.handle(input, self.now);
         self.poll();
     }
@@ -225,6 +229,35 @@ fn a_revoked_key_costs_no_answers_but_a_few() {
     rig.run_all();
     let answer = rig.take(RESPONSE).pop().expect("a user who tries again is told");
     assert!(matches!(told.finish(&answer.1), Ok(Outcome::Refused(Refusal::Revoked))));
+}
+
+/// By a stream nobody is: the connection's far end may be a proxy.
+#[test]
+fn who_asks_is_told_its_address_whether_it_may_come_in_or_not() {
+    let mut hello = hello(None);
+    hello.extensions.ask_address();
+    let mut number = 0;
+    let mut ask = |is_refused: bool, link: u32| {
+        let mut rig = Rig::new(ResponderConfig::default());
+        rig.door.0.store(is_refused, Ordering::Relaxed);
+        number += 1;
+        let mut rng = ChaCha12Rng::seed_from_u64(number);
+        let (key, index) = (StaticKey::from_bytes(&[7; 32]).unwrap(), Index::new(1).unwrap());
+        let mut client = Initiator::start(&mut rng, &key, &rig.key, index, &hello, None, Time::ZERO).unwrap();
+        rig.hear_by(link, address(1), client.datagram());
+        rig.run_all();
+        let (_, answer) = rig.take(RESPONSE).pop().expect("an answer");
+        let is_right = match client.finish(&answer).unwrap() {
+            Outcome::Accepted(..) => !is_refused,
+            Outcome::Refused(refusal) => is_refused && refusal == Refusal::Revoked,
+        };
+        assert!(is_right);
+        (client.observed(), answer.len())
+    };
+    let [yes, no] = [false, true].map(|is_refused| ask(is_refused, 0));
+    assert!(yes == no && yes.0 == Some(address(1)), "{yes:?} {no:?}");
+    let [yes, no] = [false, true].map(|is_refused| ask(is_refused, STREAMS));
+    assert!(yes == no && yes.0.is_none(), "{yes:?} {no:?}");
 }
 
 #[test]

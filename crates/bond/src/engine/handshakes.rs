@@ -79,7 +79,14 @@ impl HandshakeJob {
     pub fn run(self) -> HandshakeResult {
         let HandshakeJob { route, tag, work } = self;
         let outcome = match work {
-            Work::Read(reading) => reading.run().map_or(Outcome::Nothing, |i| Outcome::Asked(Box::new(i))),
+            Work::Read(reading) => reading.run().map_or(Outcome::Nothing, |incoming| {
+                let mut incoming = Box::new(incoming);
+                // The far end of a stream's connection may be a proxy.
+                if !route.is_stream() {
+                    incoming.seen_at(route.remote);
+                }
+                Outcome::Asked(incoming)
+            }),
             Work::Refuse(incoming, refusal) => {
                 incoming.refuse(refusal).map_or(Outcome::Nothing, Outcome::Refused)
             }

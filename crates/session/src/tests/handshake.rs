@@ -90,6 +90,60 @@ fn a_refusal_arrives_and_looks_like_a_yes_from_outside() {
 }
 
 #[test]
+fn who_asks_is_told_its_address_by_a_yes_and_a_no_of_one_length() {
+    let asking = {
+        let mut asking = hello();
+        asking.extensions.ask_address();
+        asking
+    };
+    // All that a gateway says besides: it is an access point.
+    let backhaul = BackhaulEnd { role: BackhaulRole::AccessPoint, layer: Layer::Three, networks: Vec::new() };
+    let most = Accept { extensions: Extensions::with_backhaul(Some(&backhaul)), ..accept() };
+    let [v4, v6] = [here(), "[2001:db8::7]:40000".parse().unwrap()];
+    let mapped = "[::ffff:192.0.2.7]:40000".parse().unwrap();
+    for (from, seen) in [(v4, v4), (v6, v6), (mapped, v4)] {
+        let mut pair = Pair::new();
+        let (mut first, mut second) = (pair.start(&asking), pair.start(&asking));
+        let mut incoming = pair.incoming(first.datagram());
+        incoming.seen_at(from);
+        let (yes, _) = incoming.accept(most.clone(), index(1)).unwrap();
+        let mut incoming = pair.incoming(second.datagram());
+        incoming.seen_at(from);
+        let no = incoming.refuse(Refusal::UnknownInvite).unwrap();
+        assert!(yes.len() == no.len() && no.len() <= first.datagram().len());
+        assert!(matches!(first.finish(&yes), Ok(Outcome::Accepted(heard, _)) if heard.cipher == most.cipher));
+        assert!(matches!(second.finish(&no), Ok(Outcome::Refused(Refusal::UnknownInvite))));
+        assert_eq!((first.observed(), second.observed()), (Some(seen), Some(seen)));
+    }
+    // Nobody is told who does not ask, or where the gateway does not know it.
+    for (hello, from) in [(hello(), Some(v4)), (asking, None)] {
+        let mut pair = Pair::new();
+        let mut initiator = pair.start(&hello);
+        let mut incoming = pair.incoming(initiator.datagram());
+        if let Some(from) = from {
+            incoming.seen_at(from);
+        }
+        let no = incoming.refuse(Refusal::UnknownInvite).unwrap();
+        assert!(initiator.finish(&no).is_ok() && initiator.observed().is_none());
+        assert_eq!(no.len(), 135);
+    }
+}
+
+/// Whatever a later version puts behind the code.
+#[test]
+fn a_refusal_is_read_with_extensions_that_are_unknown_or_broken() {
+    let mut extensions = Extensions::default();
+    assert!(extensions.push(200, &[9; 100]));
+    let mut bytes = ServerHello::Refuse(Refusal::Busy, extensions.clone()).encode().unwrap();
+    assert_eq!(ServerHello::decode(&bytes), Ok(ServerHello::Refuse(Refusal::Busy, extensions)));
+    bytes.truncate(100);
+    for cut in [&bytes[..], &[2, 2, 6], &[1, 2, 6, 0]] {
+        let refusal = ServerHello::Refuse(Refusal::Busy, Extensions::default());
+        assert_eq!(ServerHello::decode(cut), Ok(refusal));
+    }
+}
+
+#[test]
 fn a_gateway_with_another_key_does_not_answer() {
     let mut pair = Pair::new();
     let other = StaticKey::from_bytes(&[9; 32]).unwrap().public();
@@ -184,5 +238,6 @@ fn a_version_not_known_is_refused_in_so_many_words() {
     let view = wire::ResponseView::parse(&response).unwrap();
     let mut heard = [0; 400];
     let (len, _) = noise.read(view.noise, &mut heard).unwrap();
-    assert_eq!(ServerHello::decode(&heard[..len]), Ok(ServerHello::Refuse(Refusal::Version)));
+    let refusal = ServerHello::Refuse(Refusal::Version, Extensions::default());
+    assert_eq!(ServerHello::decode(&heard[..len]), Ok(refusal));
 }

@@ -14,8 +14,6 @@ use common::{BINARY, SOON, States, eventually, note, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Process, Topology};
 use rustix::process::Signal;
 
-const GATEWAY: &str = "10.9.9.9";
-
 struct Net {
     client: Namespace,
     gateway: Namespace,
@@ -77,10 +75,16 @@ impl Net {
 
     /// A token in a file.
     fn invite(&self) -> String {
-        let (state, endpoint) = (self.states.of("gateway"), format!("{GATEWAY}:4500"));
-        let (code, token, error) = ropewalk(&["invite", "alice", "--state", &state, "--endpoint", &endpoint]);
+        self.invite_to("alice", &["10.9.9.9:4500"])
+    }
+
+    fn invite_to(&self, name: &str, endpoints: &[&str]) -> String {
+        let state = self.states.of("gateway");
+        let mut args = vec!["invite", name, "--state", &state];
+        args.extend(endpoints.iter().flat_map(|endpoint| ["--endpoint", *endpoint]));
+        let (code, token, error) = ropewalk(&args);
         assert_eq!(code, 0, "{error}");
-        let file = self.states.of("token");
+        let file = self.states.of(&format!("token-{name}"));
         std::fs::write(&file, token).unwrap();
         file
     }
@@ -111,6 +115,7 @@ fn a_well_client_is_well_before_and_after_it_connects_and_the_token_stays_good()
     assert_eq!(before.code, Some(0), "{}", before.text);
     for path in ["path wan1", "path wan2"] {
         before.is(path, "ok", "the gateway at 10.9.9.9:4500 answers");
+        before.is(path, "ok", "; MTU 1500, no NAT");
     }
     for check in ["kernel", "tun", "rights", "nftables", "other VPN", "rp_filter"] {
         before.is(check, "ok", "");
@@ -135,6 +140,51 @@ fn a_well_client_is_well_before_and_after_it_connects_and_the_token_stays_good()
         "{all}"
     );
     client.stop();
+}
+
+/// The kernel's NAT keeps ports, if it is not told to draw them.
+///
+/// ```text
+///   client                   router                                  gateway
+///   wan1 192.168.1.2 ─────── wan1 192.168.1.1, out 10.2.1.1 ──────── out 10.2.1.2, lo 10.9.9.9 and 10.9.9.10
+/// ```
+#[test]
+fn a_nat_in_between_is_known_by_what_the_gateway_sees() {
+    if !root() {
+        return;
+    }
+    let topology = Topology::new().unwrap();
+    let [client, router, gateway] =
+        ["client", "router", "gateway"].map(|name| topology.namespace(name).unwrap());
+    let end = |interface: &str, address: &str| End::new(interface, [address.to_owned()]);
+    let ends = (end("wan1", "192.168.1.2/24"), end("wan1", "192.168.1.1/24"));
+    topology.veth((&client, ends.0), (&router, ends.1)).unwrap();
+    let ends = (end("out", "10.2.1.1/24"), end("out", "10.2.1.2/24"));
+    topology.veth((&router, ends.0), (&gateway, ends.1)).unwrap();
+    router.sysctl("net.ipv4.ip_forward", "1").unwrap();
+    router.ip(&["route add 10.9.9.0/24 via 10.2.1.2 dev out"]).unwrap();
+    gateway
+        .ip(&[
+            "address add 10.9.9.9/32 dev lo",
+            "address add 10.9.9.10/32 dev lo",
+            "route add 192.168.1.0/24 via 10.2.1.1 dev out",
+        ])
+        .unwrap();
+    client.ip(&["route add default via 192.168.1.1 dev wan1"]).unwrap();
+    let net = Net { client, gateway, states: States::new("doctor-nat"), _topology: topology };
+    let _gateway = net.serve();
+    let (one, two) = (net.invite(), net.invite_to("bob", &["10.9.9.9:4500", "10.9.9.10:4500"]));
+    let doctor = |token: &str| net.doctor(&net.client, &["--token-file", token]);
+    doctor(&two).is("path wan1", "ok", "; MTU 1500, no NAT");
+    let nat = "nft add table ip t; nft 'add chain ip t out { type nat hook postrouting priority 100; }'; nft add rule ip t out oifname out masquerade";
+    router.shell(nat).unwrap();
+    doctor(&one).is("path wan1", "ok", "(NAT, port kept)");
+    let says = doctor(&two);
+    says.is("path wan1", "ok", "; MTU 1500, seen as 10.2.1.1:");
+    says.is("path wan1", "ok", "(NAT, one mapping for all destinations)");
+    router.shell(&format!("nft delete table ip t; {nat} fully-random")).unwrap();
+    doctor(&one).is("path wan1", "ok", "(NAT, port changed)");
+    doctor(&two).is("path wan1", "ok", "(NAT, a mapping for each destination)");
 }
 
 #[test]

@@ -185,6 +185,7 @@ fn an_uplink_with_ipv6_alone_reaches_an_ipv4_gateway_and_one_with_ipv4_goes_stra
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(said.contains(&format!("the gateway at {TRANSLATED} answers")), "{said}");
     assert!(said.contains(&format!("the gateway at {GATEWAY} answers")), "{said}");
+    assert!(said.contains("seen as 198.51.100.1:") && said.contains("(NAT64, port "), "{said}");
     // A setup knows it as well.
     let place = net.states.of("setup");
     let setup = format!("setup client --yes --root {place} --token-file {token} --path wan1");

@@ -7,10 +7,12 @@
 //! | `network` | ports, other tunnels, routes, reverse path filters |
 //! | `reach` | whether the gateway answers on each path |
 //! | `by_tls` | the same by TLS, where UDP is not answered |
+//! | `nat` | whether a path goes through a NAT, and how that maps |
 
 mod by_tls;
 mod files;
 mod host;
+mod nat;
 mod network;
 mod reach;
 

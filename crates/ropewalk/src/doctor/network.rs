@@ -1,7 +1,6 @@
 //! Ports, other tunnels, routes and filters.
 
 use super::{Finding, Patient};
-use crate::address::{is_public, is_shared};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
 use ipnet::IpNet;
@@ -207,18 +206,6 @@ fn conflicts(patient: &Patient, links: &[&Link]) -> Vec<Finding> {
     out
 }
 
-/// What an address of this machine says of the network in front.
-pub(super) fn nat(own: IpAddr, remote: IpAddr) -> Option<&'static str> {
-    let IpAddr::V4(own) = own else { return None };
-    if !is_public(remote) {
-        return None;
-    }
-    if is_shared(own) {
-        return Some("behind the provider's NAT (RFC 6598)");
-    }
-    own.is_private().then_some("behind a NAT")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,15 +275,5 @@ mod tests {
             assert!(words.contains("IPv6") && words.contains("net.ipv6.conf.all.forwarding=1"), "{words}");
         }
         assert_eq!(judge_forwarding(true, true, |_| false).unwrap().level, Level::Failed);
-    }
-
-    #[test]
-    fn a_nat_is_seen_by_a_private_address_towards_a_public_one() {
-        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(nat(ip("192.168.1.2"), ip("198.51.100.1")), Some("behind a NAT"));
-        assert!(nat(ip("100.64.1.2"), ip("198.51.100.1")).unwrap().contains("provider"));
-        assert_eq!(nat(ip("10.1.1.1"), ip("10.1.1.2")), None, "both ends are private");
-        assert_eq!(nat(ip("203.0.113.9"), ip("198.51.100.1")), None);
-        assert_eq!(nat(ip("2001:db8::1"), ip("2001:db8::2")), None);
     }
 }

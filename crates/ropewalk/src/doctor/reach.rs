@@ -6,7 +6,7 @@
 //! the gateway.
 
 use super::by_tls::{self, Found};
-use super::network::nat;
+use super::nat::{self, Mapping, Seen};
 use super::{Finding, Patient};
 use crate::config::TlsMode;
 use crate::daemon::entropy;
@@ -142,27 +142,57 @@ fn ask_all(token: &Token, ways: &[Way], tls: &[Endpoint]) -> Vec<Finding> {
         let asked: Vec<_> = ways
             .iter()
             .map(|way| {
-                let is_answered = of(way.link.index).any(|(.., a)| matches!(a, Answer::Gateway(_)));
+                let heard = heard(of(way.link.index));
                 let by_tls = move || by_tls::ask(token, tls, (way.link, &way.prefixes), resolve);
-                scope.spawn(move || if is_answered { Found::NoWay } else { by_tls() })
+                scope.spawn(move || match heard.is_empty() {
+                    true => (by_tls(), None),
+                    false => (Found::NoWay, mapping(token, way.link, &heard)),
+                })
             })
             .collect();
-        let by_tls = asked.into_iter().map(|thread| thread.join().unwrap_or(Found::NoWay));
-        let judged = ways.iter().zip(by_tls).map(|(way, by_tls)| match (way.remotes.is_empty(), &by_tls) {
+        let more = asked.into_iter().map(|thread| thread.join().unwrap_or((Found::NoWay, None)));
+        let judged = ways.iter().zip(more).map(|(way, more)| match (way.remotes.is_empty(), &more.0) {
             (true, Found::NoWay | Found::Nobody(_)) => {
                 nameless(format!("path {}", way.link.name), "the gateway")
             }
-            _ => judge(way.link, of(way.link.index), &by_tls),
+            _ => judge(way.link, of(way.link.index), &more),
         });
         judged.collect()
     })
 }
 
+/// The gateway's answers on a path, the quickest first.
+fn heard<'a>(
+    answers: impl Iterator<Item = &'a (&'a Link, SocketAddr, Answer)>,
+) -> Vec<(Duration, SocketAddr, Option<Seen>)> {
+    let mut all: Vec<_> = answers
+        .filter_map(|(_, remote, answer)| match answer {
+            Answer::Gateway(after, seen) => Some((*after, *remote, *seen)),
+            _ => None,
+        })
+        .collect();
+    all.sort_by_key(|(after, remote, _)| (*after, *remote));
+    all
+}
+
+/// How the NAT in front maps: another endpoint is asked from the port from which the best was.
+fn mapping(token: &Token, link: &Link, heard: &[(Duration, SocketAddr, Option<Seen>)]) -> Option<Mapping> {
+    let seen = heard.first()?.2.filter(Seen::is_translated)?;
+    let others = heard.iter().map(|(_, remote, _)| *remote);
+    let others = others.filter(|o| *o != seen.remote && o.is_ipv4() == seen.remote.is_ipv4());
+    // Another address says more than another port.
+    let other = others.min_by_key(|o| o.ip() == seen.remote.ip())?;
+    match converse(token, &link.name, other, seen.own.port()) {
+        Ok(Answer::Gateway(_, Some(second))) => seen.mapping(&second),
+        _ => None,
+    }
+}
+
 /// What became of a handshake.
 #[derive(Clone, Debug, PartialEq)]
 enum Answer {
-    /// The gateway answered after so long.
-    Gateway(Duration),
+    /// The gateway answered after so long, and may have said which address it saw.
+    Gateway(Duration, Option<Seen>),
     /// The machine there says that nobody listens.
     Closed,
     /// Nothing came.
@@ -175,7 +205,7 @@ enum Answer {
 
 fn ask(token: &Token, link: &Link, reached: Option<SocketAddr>) -> Answer {
     let Some(remote) = reached else { return Answer::NoRoute };
-    converse(token, &link.name, remote).unwrap_or_else(|e| match e.downcast_ref::<Errno>() {
+    converse(token, &link.name, remote, 0).unwrap_or_else(|e| match e.downcast_ref::<Errno>() {
         Some(&Errno::CONNREFUSED) => Answer::Closed,
         Some(&(Errno::NETUNREACH | Errno::HOSTUNREACH)) => Answer::NoRoute,
         Some(&Errno::PERM) => {
@@ -185,14 +215,16 @@ fn ask(token: &Token, link: &Link, reached: Option<SocketAddr>) -> Answer {
     })
 }
 
-fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Result<Answer> {
+/// A handshake from a port of this machine; 0 is any.
+fn converse(token: &Token, interface: &str, remote: SocketAddr, port: u16) -> anyhow::Result<Answer> {
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let options =
-        Options { device: Some(interface), mark: Some(MARK), ..Options::at(SocketAddr::new(any, 0)) };
+        Options { device: Some(interface), mark: Some(MARK), ..Options::at(SocketAddr::new(any, port)) };
     let socket =
         UdpSocket::open(&options).or_else(|_| UdpSocket::open(&Options { mark: None, ..options }))?;
     rustix::net::connect(&socket, &remote)?;
+    let own = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
     let mut rng = entropy();
     let mut handshake = handshake(token, &mut rng)?;
     let began = Instant::now();
@@ -207,7 +239,10 @@ fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Resul
                     }
                 }
                 // Whatever it says, it is said with the gateway's key.
-                _ if handshake.finish(&datagram).is_ok() => return Ok(Answer::Gateway(began.elapsed())),
+                _ if handshake.finish(&datagram).is_ok() => {
+                    let seen = handshake.observed().map(|outside| Seen { remote, own, outside });
+                    return Ok(Answer::Gateway(began.elapsed(), seen));
+                }
                 _ => {}
             }
         }
@@ -218,13 +253,15 @@ fn converse(token: &Token, interface: &str, remote: SocketAddr) -> anyhow::Resul
 
 /// A handshake with a key and an invite that are made up.
 pub(super) fn handshake(token: &Token, rng: &mut Entropy) -> anyhow::Result<Initiator> {
+    let mut extensions = Extensions::of_this_version();
+    extensions.ask_address();
     let hello = ClientHello {
         ciphers: CipherSet::of_this_cpu(),
         tun_mtu: 1420,
         resume: None,
         invite: InviteId::generate(rng),
         secret: InviteSecret::generate(rng),
-        extensions: Extensions::of_this_version(),
+        extensions,
     };
     let key = StaticKey::generate(rng)?;
     let index = Index::new(rand::random::<u32>() >> 8).unwrap_or_default();
@@ -248,35 +285,41 @@ fn receive(socket: &UdpSocket, until: Instant) -> anyhow::Result<Option<Vec<u8>>
     }
 }
 
+/// A path on which the gateway answered.
+fn judge_heard(
+    link: &Link,
+    (after, remote, seen): (Duration, SocketAddr, Option<Seen>),
+    mapping: Option<Mapping>,
+) -> Finding {
+    let own = link.addresses.iter().filter(|a| a.usable && a.ip.is_ipv4() == remote.is_ipv4());
+    let guess = own.filter_map(|a| nat::guess(a.ip, remote.ip())).next().map(str::to_owned);
+    let behind = seen.map(|seen| seen.words(mapping)).or(guess);
+    let behind = behind.map_or_else(String::new, |words| format!(", {words}"));
+    let (name, ms) = (format!("path {}", link.name), after.as_secs_f64() * 1000.0);
+    let found = format!("the gateway at {remote} answers in {ms:.0} ms; MTU {}{behind}", link.mtu);
+    if link.mtu < MTU_MIN {
+        return Finding::warning(
+            name,
+            found,
+            format!(
+                "an MTU below {MTU_MIN} is less than a path needs: raise it (ip link set {} mtu 1500)",
+                link.name
+            ),
+        );
+    }
+    Finding::ok(name, found)
+}
+
 /// One line for an interface: the best of its answers.
 fn judge<'a>(
     link: &Link,
     answers: impl Iterator<Item = &'a (&'a Link, SocketAddr, Answer)>,
-    by_tls: &Found,
+    (by_tls, mapping): &(Found, Option<Mapping>),
 ) -> Finding {
     let name = format!("path {}", link.name);
     let answers: Vec<_> = answers.collect();
-    let best = answers.iter().filter_map(|(_, remote, answer)| match answer {
-        Answer::Gateway(after) => Some((*after, *remote)),
-        _ => None,
-    });
-    if let Some((after, remote)) = best.min() {
-        let own = link.addresses.iter().filter(|a| a.usable && a.ip.is_ipv4() == remote.is_ipv4());
-        let behind =
-            own.filter_map(|a| nat(a.ip, remote.ip())).next().map_or_else(String::new, |n| format!(", {n}"));
-        let ms = after.as_secs_f64() * 1000.0;
-        let found = format!("the gateway at {remote} answers in {ms:.0} ms; MTU {}{behind}", link.mtu);
-        if link.mtu < MTU_MIN {
-            return Finding::warning(
-                name,
-                found,
-                format!(
-                    "an MTU below {MTU_MIN} is less than a path needs: raise it (ip link set {} mtu 1500)",
-                    link.name
-                ),
-            );
-        }
-        return Finding::ok(name, found);
+    if let Some(best) = heard(answers.iter().copied()).first() {
+        return judge_heard(link, *best, *mapping);
     }
     if let Found::Gateway(remote, after) = by_tls {
         let ms = after.as_secs_f64() * 1000.0;
@@ -410,11 +453,11 @@ mod tests {
     fn an_interface_that_had_no_turn_is_not_said_to_have_no_route() {
         let link = Link { name: "wan33".into(), mtu: 1500, ..Link::default() };
         let none: [(&Link, SocketAddr, Answer); 0] = [];
-        let finding = judge(&link, none.iter(), &Found::NoWay);
+        let finding = judge(&link, none.iter(), &(Found::NoWay, None));
         assert_eq!(finding.level, Level::Warning);
         assert!(finding.found.starts_with("not tried"), "{}", finding.found);
         let answers = [(&link, "192.0.2.1:4500".parse().unwrap(), Answer::NoRoute)];
-        let finding = judge(&link, answers.iter(), &Found::NoWay);
+        let finding = judge(&link, answers.iter(), &(Found::NoWay, None));
         assert_eq!(finding.found, "no route to 192.0.2.1:4500 by this interface");
     }
 }

@@ -156,6 +156,39 @@ fn a_wrong_link_is_seen() {
     assert_eq!(target("README.md", "../x"), None);
 }
 
+/// What README's first screen links (issue 22), and how many lines that has.
+const FIRST: [&str; 10] = [
+    "docs/guide/install.md",
+    "docs/guide/start.md",
+    "docs/guide/web.md",
+    "docs/guide/hindered.md",
+    "docs/guide/gateway.md",
+    "docs/guide/fleet.md",
+    "docs/guide/paths.md",
+    "docs/guide/trouble.md",
+    "docs/guide/questions.md",
+    "docs/compare.md",
+];
+const FIRST_LINES: usize = 45;
+
+/// Pages of these that the first screen of a text does not link.
+fn not_at_first(text: &str) -> Vec<&'static str> {
+    let first = lines(text).take_while(|(number, ..)| *number <= FIRST_LINES);
+    let linked: BTreeSet<String> =
+        first.filter(|(_, _, code)| !code).flat_map(|(_, line, _)| links(line)).collect();
+    let there = |page: &str| linked.iter().any(|l| l.split('#').next() == Some(page));
+    FIRST.into_iter().filter(|page| !there(page)).collect()
+}
+
+#[test]
+fn the_first_screen_leads_to_what_there_is() {
+    let readme = read("README.md");
+    let missing = not_at_first(&readme);
+    assert!(missing.is_empty(), "README.md's first {FIRST_LINES} lines do not link {missing:?}");
+    let lower = "\n".repeat(FIRST_LINES) + &readme;
+    assert_eq!(not_at_first(&lower), FIRST, "the null case");
+}
+
 /// The pages of the book, in their order.
 fn summary() -> Vec<String> {
     read("docs/SUMMARY.md").lines().flat_map(links).map(|l| target("docs/SUMMARY.md", &l).unwrap()).collect()

@@ -135,6 +135,8 @@ fn a_bulk_flow_delivers_every_byte_once_whatever_is_lost() {
     let rows = run.end();
     assert_eq!(rows[0].bytes, 2_000_000);
     assert!(rows[0].retransmissions > Some(0), "{rows:?}");
+    // Ten segments are what a connection begins with.
+    assert!(rows[0].cwnd_bytes.is_some_and(|w| (1448..100 * 1448).contains(&w)), "{rows:?}");
     assert!(
         rows[0].sent_packets > 2_000_000 / 1448 && rows[0].rtt_ms.is_some_and(|ms| ms >= 4.0),
         "{rows:?}"

@@ -109,6 +109,9 @@ rows! {
             retransmissions: Option<u64>,
             /// tcp, mptcp: retransmission timeouts.
             timeouts: Option<u64>,
+            /// tcp: congestion window, mean of what the acknowledgements found, in the lab of looks
+            /// each 10 ms, bytes.
+            cwnd_bytes: Option<u64>,
             /// Round trip, mean, ms: of the kernel's samples with TCP, of echoes with ping.
             rtt_ms: Option<f64>,
             /// Round trip, least, ms.

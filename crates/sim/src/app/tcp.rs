@@ -263,6 +263,9 @@ impl Endpoint for TcpHost {
                     cx.flow(self.flow).on_rtt(sum / count as u32);
                     self.seen = (figures.rtt_sum, figures.rtt_samples);
                 }
+                if let Some(window) = stream.window_bytes() {
+                    cx.flow(self.flow).on_window(window);
+                }
             }
             None => {
                 self.answered = Some(segment.seq);

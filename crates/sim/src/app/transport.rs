@@ -233,6 +233,13 @@ impl Stream {
         }
     }
 
+    /// Congestion window, bytes, of an end of TCP whose data are acknowledged.
+    pub(super) fn window_bytes(&self) -> Option<u64> {
+        let Stream::Tcp(t) = self else { return None };
+        let stats = t.stats();
+        (stats.acknowledged_bytes > 0).then_some(stats.window_bytes)
+    }
+
     /// Longest payload that Linux hands to a device at once: what the flow sends in 1/1024 s at 1.2 times its window in a round trip, and two segments at least
     /// (`tcp_tso_autosize`; longer ones in slow start and over round trips of microseconds are left out). A subflow of MPTCP has no bound here.
     pub(super) fn super_packet_bytes(&self) -> u32 {

@@ -45,6 +45,10 @@ counters! {
         retransmissions,
         /// Retransmission timeouts.
         timeouts,
+        /// Congestion windows of TCP that were looked at, bytes in sum.
+        window_bytes,
+        /// How many.
+        windows,
         /// Requests or segments that were answered in full.
         responses,
         /// Times that nothing came for longer than [`super::FlowRecord::STALL`].
@@ -135,6 +139,11 @@ impl FlowCounts {
     /// Mean round trip, ms.
     pub fn rtt_ms(&self) -> Option<f64> {
         mean_ms(self.rtt_ns, self.rtts)
+    }
+
+    /// Mean congestion window, bytes.
+    pub fn cwnd_bytes(&self) -> Option<u64> {
+        self.window_bytes.checked_div(self.windows)
     }
 }
 

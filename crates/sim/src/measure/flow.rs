@@ -167,6 +167,12 @@ impl FlowRecord {
         self.rtt.record(rtt);
     }
 
+    /// A sender's congestion window was looked at.
+    pub fn on_window(&mut self, bytes: u64) {
+        self.counts.window_bytes += bytes;
+        self.counts.windows += 1;
+    }
+
     /// A request was answered in full.
     pub fn on_response(&mut self, took: Duration) {
         self.counts.responses += 1;
@@ -216,6 +222,18 @@ mod tests {
         f.on_bytes(Time::from_millis(500), 7);
         let since = f.counts.since(&before);
         assert_eq!((since.gaps, f.longest_gap, since.received_bytes), (0, Duration::from_millis(50), 7));
+    }
+
+    #[test]
+    fn windows_of_a_span_are_those_looked_at_in_it() {
+        let mut f = FlowRecord::default();
+        assert_eq!(f.counts.cwnd_bytes(), None);
+        f.on_window(90_000);
+        let before = f.counts;
+        f.on_window(10_000);
+        f.on_window(20_000);
+        assert_eq!(f.counts.since(&before).cwnd_bytes(), Some(15_000));
+        assert_eq!(f.counts.cwnd_bytes(), Some(40_000));
     }
 
     #[test]

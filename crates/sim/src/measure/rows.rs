@@ -16,11 +16,12 @@ use ropewalk_scenario::report::{
 };
 
 /// Figures that go into the time series: a series of what only a whole run can tell would be of no use.
-const SERIES: [(&str, &str); 19] = [
+const SERIES: [(&str, &str); 20] = [
     ("flow", "goodput_mbps"),
     ("flow", "rtt_ms"),
     ("flow", "delay_ms"),
     ("flow", "retransmissions"),
+    ("flow", "cwnd_bytes"),
     ("flow", "quality_mbps"),
     ("subflow", "goodput_mbps"),
     ("subflow", "rtt_ms"),
@@ -112,6 +113,7 @@ pub fn flow_row(flow: &Flow, record: &FlowRecord, counts: &FlowCounts, seconds: 
         }),
         retransmissions: stream.then_some(c.retransmissions),
         timeouts: stream.then_some(c.timeouts),
+        cwnd_bytes: only(&[FlowKind::Tcp]).then(|| c.cwnd_bytes()).flatten(),
         rtt_ms: c.rtt_ms(),
         rtt_min_ms: record.rtt.least_ms(),
         rtt_p99_ms: record.rtt.percentile_ms(99.0),

@@ -416,3 +416,27 @@ fn damaged_packets_use_the_link_and_reach_nobody() {
         "and is a loss to congestion control: {damaged:?}"
     );
 }
+
+#[test]
+fn a_tcp_flow_tells_its_congestion_window() {
+    let report = |queue: &str| {
+        run(&format!(
+            "duration = \"20s\"\nwarmup = \"5s\"\nmeasure.interval = \"1s\"\n[node.a]\n[node.b]\n\
+             [[link]]\nname = \"wan\"\nends = [\"a:eth0\", \"b:eth0\"]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n\
+             queue = {{ limit = \"{queue}\" }}\n\
+             [[flow]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"a\"\nto = \"b\"\n\
+             [[flow]]\nname = \"g\"\nkind = \"udp\"\nfrom = \"a\"\nto = \"b\"\nrate = \"10kbit/s\"\npacket = \"100B\"\n"
+        ))
+    };
+    // The cable holds 25 kB and the queue the rest; a loss takes 0.3 of both.
+    for (queue, least, most) in [("25kB", 25_000, 55_000), ("100kB", 70_000, 130_000)] {
+        let report = report(queue);
+        let mean = flow(&report, "f").cwnd_bytes.unwrap_or_default();
+        assert!((least..most).contains(&mean), "{queue}: {mean}");
+        assert_eq!(flow(&report, "g").cwnd_bytes, None);
+        let series = &report.series;
+        let column = series.columns.iter().position(|c| c == "flow.f.cwnd_bytes").unwrap();
+        let last = series.rows.last().and_then(|row| row[column]).unwrap_or_default();
+        assert!((least as f64 / 2.0..most as f64 * 2.0).contains(&last), "{queue}, the last second: {last}");
+    }
+}

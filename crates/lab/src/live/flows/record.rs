@@ -51,11 +51,12 @@ impl Figures {
         }
     }
 
-    /// A look at a TCP connection's round trip.
+    /// A look at a TCP connection's round trip and window.
     pub(super) fn on_tcp(&mut self, info: &TcpInfo) {
         if !info.rtt.is_zero() {
             self.record.on_rtt(info.rtt);
         }
+        self.record.on_window(u64::from(info.cwnd) * u64::from(info.mss));
     }
 
     /// A look at an MPTCP connection's subflows.

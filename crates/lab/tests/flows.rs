@@ -145,6 +145,18 @@ fn a_bulk_flow_delivers_every_byte_once_whatever_is_lost() {
 }
 
 #[test]
+fn a_bulk_flow_with_a_rate_is_no_faster() {
+    if !possible() {
+        return;
+    }
+    let run = Run::begin(&flow("tcp", "bytes = \"500kB\"\nrate = \"4Mbit/s\""), quick());
+    run.until("all bytes", |rows| rows[0].completion_s.is_some());
+    let rows = run.end();
+    // A second; the cable alone would have been through in a tenth of it.
+    assert!(rows[0].bytes == 500_000 && rows[0].completion_s > Some(0.95), "{rows:?}");
+}
+
+#[test]
 fn requests_and_segments_are_answered_whole() {
     if !possible() {
         return;

@@ -59,6 +59,7 @@ fn honoured(kind: FlowKind) -> &'static [&'static str] {
     match kind {
         FlowKind::Tcp => &[
             "bytes",
+            "rate",
             "streams",
             "congestion",
             "receive-buffer",

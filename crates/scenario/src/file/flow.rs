@@ -161,7 +161,8 @@ section! {
         stop: Option<Duration>,
         /// tcp, mptcp, udp: how much is sent. If not said, without end. request: the length of a response.
         bytes: Option<Bytes>,
-        /// udp, video: how fast. If not said, udp sends as fast as the interface takes packets.
+        /// udp, video: how fast. tcp: how fast the application writes. If not said, udp sends as fast
+        /// as the interface takes packets, and tcp as fast as the connection does.
         rate: Option<BitRate>,
         /// udp with a `rate`, in the simulator: spells of sending and of silence. If not said, it
         /// always sends.

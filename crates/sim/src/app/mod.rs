@@ -18,7 +18,9 @@ pub use ping::Ping;
 pub use roaming::Roaming;
 pub use spells::Spells;
 pub use steering::{Steered, Steering};
-pub use stream::{BulkReceiver, BulkSender, Io, Orders, REQUEST_BYTES, Requester, Server, StreamApp};
+pub use stream::{
+    BulkReceiver, BulkSender, Io, Orders, PacedSender, REQUEST_BYTES, Requester, Server, StreamApp,
+};
 pub use tcp::TcpHost;
 pub use transport::{StreamConfig, StreamFigures, SubflowCounts};
 pub use udp::{Pace, UdpSink, UdpSource};

@@ -76,6 +76,53 @@ impl StreamApp for BulkSender {
     }
 }
 
+/// How often a sender with a rate writes.
+const PIECE: Duration = Duration::from_millis(10);
+
+/// Writes at a rate, in pieces; what the stream has no room for waits, and goes when it has.
+#[derive(Debug)]
+pub struct PacedSender {
+    bps: u64,
+    bytes: Option<u64>,
+    written: u64,
+    began: Option<Time>,
+    /// When it writes the next piece; none: it has written all.
+    next: Option<Time>,
+    stopped: bool,
+}
+
+impl PacedSender {
+    /// So many bits a second, until so many bytes are written; `None`: without end.
+    pub fn new(bps: u64, bytes: Option<u64>) -> PacedSender {
+        PacedSender { bps, bytes, written: 0, began: None, next: Some(Time::ZERO), stopped: false }
+    }
+}
+
+impl StreamApp for PacedSender {
+    fn on_progress(&mut self, io: &mut Io<'_>) {
+        io.abort = self.stopped;
+        if !io.established || self.next.is_none_or(|at| at > io.now) {
+            return;
+        }
+        let began = *self.began.get_or_insert(io.now);
+        let span = io.now - began + PIECE;
+        let by_rate = (span.as_nanos() * u128::from(self.bps) / 8_000_000_000) as u64;
+        let due = self.bytes.map_or(by_rate, |bytes| by_rate.min(bytes));
+        io.write = due - self.written;
+        io.close = self.bytes == Some(due);
+        self.written = due;
+        self.next = (!io.close).then_some(io.now + PIECE);
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.next.filter(|at| *at > Time::ZERO && !self.stopped)
+    }
+}
+
 /// Reads everything.
 #[derive(Debug)]
 pub struct BulkReceiver {

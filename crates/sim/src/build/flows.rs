@@ -2,9 +2,9 @@
 
 use super::{Action, BuildError, Built, steering};
 use crate::app::{
-    BulkReceiver, BulkSender, Caller, Orders, Pace, Ping, Player, Requester, Roaming, Server, Spells,
-    Steering, StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource, VideoSink,
-    VideoSource,
+    BulkReceiver, BulkSender, Caller, Orders, Pace, PacedSender, Ping, Player, Requester, Roaming, Server,
+    Spells, Steering, StreamApp, StreamConfig, SubflowCounts, TcpHost, UNCALLED, UdpSink, UdpSource,
+    VideoSink, VideoSource,
 };
 use crate::mptcp::{MptcpConfig, SchedulerKind};
 use crate::net::{Attach, NodeId, Room};
@@ -463,8 +463,11 @@ fn tcp(
     let mut starts = Vec::new();
     for i in 0..streams {
         let share = total.map(|t| t / streams + u64::from(i < t % streams));
-        let apps: [Box<dyn StreamApp>; 2] =
-            [Box::new(BulkSender::new(share)), Box::new(BulkReceiver::new(total))];
+        let sender: Box<dyn StreamApp> = match flow.rate {
+            Some(rate) => Box::new(PacedSender::new(rate.bps / streams, share)),
+            None => Box::new(BulkSender::new(share)),
+        };
+        let apps: [Box<dyn StreamApp>; 2] = [sender, Box::new(BulkReceiver::new(total))];
         starts.push(connection(
             built,
             tcp_only(scenario, flow, from_opens),

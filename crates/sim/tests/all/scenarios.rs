@@ -440,3 +440,26 @@ fn a_tcp_flow_tells_its_congestion_window() {
         assert!((least as f64 / 2.0..most as f64 * 2.0).contains(&last), "{queue}, the last second: {last}");
     }
 }
+
+#[test]
+fn a_tcp_flow_with_a_rate_is_as_fast_as_its_application_writes() {
+    let cable = |flow: &str| {
+        run(&format!(
+            "duration = \"12s\"\nwarmup = \"2s\"\n[node.a]\n[node.b]\n[[link]]\nname = \"wan\"\n\
+             ends = [\"a:eth0\", \"b:eth0\"]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n\
+             [[flow]]\nname = \"f\"\nkind = \"tcp\"\nfrom = \"a\"\nto = \"b\"\n{flow}"
+        ))
+    };
+    let goodput = |flow_keys: &str| flow(&cable(flow_keys), "f").goodput_mbps;
+    assert!(near(goodput("rate = \"3Mbit/s\"\n"), 3.0, 0.01));
+    assert!(near(goodput("rate = \"3Mbit/s\"\nstreams = 3\n"), 3.0, 0.01));
+    // More than the cable carries: what a flow without a rate gets.
+    assert!(near(goodput("rate = \"30Mbit/s\"\n"), goodput(""), 0.02));
+    // 1.5 MB at 3 Mbit/s are four seconds, and the bytes are all.
+    let ended = cable("rate = \"3Mbit/s\"\nbytes = \"1500kB\"\nstart = \"3s\"\n");
+    let row = flow(&ended, "f");
+    assert_eq!(row.bytes, 1_500_000);
+    assert!(row.completion_s.is_some_and(|s| (3.95..4.2).contains(&s)), "{row:?}");
+    let stopped = cable("rate = \"3Mbit/s\"\nstop = \"7s\"\n");
+    assert!(near(flow(&stopped, "f").goodput_mbps, 1.5, 0.02), "five of ten seconds");
+}

@@ -8,7 +8,7 @@ use ropewalk_air::Time;
 use ropewalk_scenario::Scenario;
 use ropewalk_scenario::file::{Ecn, Flow, FlowKind};
 use ropewalk_sim::app::{
-    BulkReceiver, BulkSender, Orders, Player, Requester, Server, StreamApp, VideoFrames,
+    BulkReceiver, BulkSender, Orders, PacedSender, Player, Requester, Server, StreamApp, VideoFrames,
 };
 use ropewalk_sim::build::{FULL_PACKET, PING_PACKET, dscp, segments};
 use ropewalk_sim::seed;
@@ -39,8 +39,9 @@ pub(crate) enum Plan {
 /// The applications of a connection. They are made on the flow's thread, which both share.
 #[derive(Clone, Debug)]
 pub(crate) enum Apps {
-    /// So many bytes; none: without end.
-    Bulk(Option<u64>),
+    /// So many bytes; none: without end. And how fast the application writes, bits a second; none: as
+    /// fast as the connection takes them.
+    Bulk(Option<u64>, Option<u64>),
     /// Answers of so many bytes, with a pause between.
     Request(u64, Duration),
     /// Bit rates on offer, and the length of a segment.
@@ -53,7 +54,13 @@ impl Apps {
         let orders = Orders::default();
         let server = Box::new(Server::new(orders.clone()));
         match self {
-            Apps::Bulk(bytes) => [Box::new(BulkSender::new(bytes)), Box::new(BulkReceiver::new(bytes))],
+            Apps::Bulk(bytes, bps) => {
+                let sender: Box<dyn StreamApp> = match bps {
+                    Some(bps) => Box::new(PacedSender::new(bps, bytes)),
+                    None => Box::new(BulkSender::new(bytes)),
+                };
+                [sender, Box::new(BulkReceiver::new(bytes))]
+            }
             Apps::Request(bytes, pause) => [server, Box::new(Requester::new(orders, bytes, pause))],
             Apps::Adaptive(qualities, segment) => [server, Box::new(Player::new(orders, qualities, segment))],
         }
@@ -146,7 +153,8 @@ pub(crate) fn plan(scenario: &Scenario, index: usize, hosts: &impl Hosts) -> Res
                 let total = flow.bytes?.0;
                 Some(total / streams_wanted + u64::from(i < total % streams_wanted))
             };
-            streams((0..streams_wanted).map(|i| Apps::Bulk(share(i))).collect())
+            let bps = flow.rate.map(|r| r.bps / streams_wanted);
+            streams((0..streams_wanted).map(|i| Apps::Bulk(share(i), bps)).collect())
         }
         FlowKind::Request => streams(vec![Apps::Request(
             flow.bytes.map_or(1, |b| b.0),
@@ -271,7 +279,7 @@ fn mptcp(scenario: &Scenario, flow: &Flow, hosts: &impl Hosts) -> Result<Planned
         steering: Steering::of(scenario, flow, &homes, hosts)?,
         ..connection((scenario, flow), &ends, at_from == home_opens)?
     };
-    let plan = Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0))]);
+    let plan = Plan::Streams(vec![connection], vec![Apps::Bulk(flow.bytes.map(|b| b.0), None)]);
     Ok(Planned { plan, homes })
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Spec {
     /// Bytes that the sender uploads, then it closes.
     pub(crate) upload: u64,
     pub(crate) custody: ap::Custody,
+    /// How many holders are enough where the home access point is none.
+    pub(crate) holders: u8,
     pub(crate) grace: Duration,
     pub(crate) seed: u64,
 }
@@ -49,6 +51,7 @@ impl Spec {
             monitor_loss: 0.0,
             upload,
             custody: ap::Custody::UntilAcknowledged,
+            holders: 2,
             grace: Duration::from_secs(3),
             seed: 1,
         }
@@ -127,7 +130,9 @@ impl Street {
     pub(crate) fn new(spec: Spec) -> Street {
         let serve = vec![(*addresses()[1].ip(), None)];
         let broadcast = spec.custody == ap::Custody::UntilScheduled;
-        let config = gateway::Config { grace: spec.grace, broadcast, ..gateway::Config::new(serve, [9; 16]) };
+        let variant = gateway::Variant::ProactiveAck { custody: spec.holders };
+        let config =
+            gateway::Config { variant, grace: spec.grace, broadcast, ..gateway::Config::new(serve, [9; 16]) };
         let point =
             || Point { ap: None, tunnel: 0, connected: false, free_at: Time::ZERO, queued: 0, timer: None };
         let mut street = Street {

@@ -23,8 +23,13 @@ const TLS: [&str; 2] = ["--tls-listen", "0.0.0.0:443"];
 
 /// The network before the gateway drops UDP that comes by these interfaces.
 fn block(lab: &Paths, interfaces: &str) {
+    block_port(lab, interfaces, 4500);
+}
+
+/// The same for another of the gateway's ports.
+fn block_port(lab: &Paths, interfaces: &str, port: u16) {
     let rules = format!(
-        "nft 'table inet hinder {{ chain i {{ type filter hook input priority 0; iifname {{ {interfaces} }} udp dport 4500 drop; }}\n}}'"
+        "nft 'table inet hinder {{ chain i {{ type filter hook input priority 0; iifname {{ {interfaces} }} udp dport {port} drop; }}\n}}'"
     );
     lab.gateway.shell(&rules).unwrap();
 }
@@ -94,6 +99,38 @@ fn tls_is_found_and_left_again_and_no_byte_of_a_flow_is_lost() {
     let out = lab.client.command(BINARY).args(args).output().unwrap();
     let found = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(found.contains("UDP blocked, TLS works: the gateway at 10.9.0.1:443 answers"), "{found}");
+}
+
+/// The gateway's port that the client's only path goes to.
+fn port(states: &States) -> Option<u16> {
+    let status = json(states, "client");
+    let path = status["peers"][0]["paths"].as_array()?.iter().find(|p| p["state"] == "active")?;
+    path["remote"].as_str()?.parse::<SocketAddr>().ok().map(|remote| remote.port())
+}
+
+#[test]
+fn where_one_udp_port_is_blocked_the_client_takes_the_other() {
+    if !root() {
+        return;
+    }
+    let (lab, states) = (lab(), States::new("hindered-port"));
+    block(&lab, "wan1, wan2");
+    let _gateway = serve(&lab, &states, &[&TLS[..], &["--listen", "0.0.0.0:443"]].concat());
+    // Nobody says where the gateway is: the token names both ports of each address.
+    let (code, token, err) = ropewalk(&["invite", "alice", "--state", &states.of("gateway")]);
+    assert_eq!(code, 0, "{err}");
+    let _client = up(&lab, &states, token.trim(), &["--path", "wan1"]);
+    let goes_by = |number: u16| carriers(&states) == ["wan1 udp"] && port(&states) == Some(number);
+    eventually("UDP by the second port", || goes_by(443));
+    assert!(pings(&lab.client));
+    let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
+    flow.goes_on("by the second port");
+    // The other way round, under a connection.
+    unblock(&lab);
+    block_port(&lab, "wan1, wan2", 443);
+    eventually("UDP by the first port", || goes_by(4500));
+    flow.goes_on("by the first port");
+    flow.ends_whole();
 }
 
 #[test]

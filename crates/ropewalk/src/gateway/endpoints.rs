@@ -67,7 +67,9 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
             found.push(*listen);
         }
     }
-    found.sort_by_key(|a| !is_public(a.ip()));
+    // Each address with all of its ports: the limit leaves out addresses, and no port.
+    let order: Vec<IpAddr> = found.iter().map(SocketAddr::ip).collect();
+    found.sort_by_key(|a| (!is_public(a.ip()), order.iter().position(|ip| *ip == a.ip())));
     found.dedup();
     found.truncate(ENDPOINTS_MAX);
     Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
@@ -101,6 +103,17 @@ fn own_addresses(device: &str) -> anyhow::Result<Vec<IpAddr>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_names_each_address_with_all_ports() {
+        let at = |port: u16| (1..=5).map(move |n: u8| SocketAddr::from(([192, 0, 2, n], port)));
+        let listen = [4500, 443].into_iter().flat_map(at).collect();
+        let found = of(&Listening { listen, ..Listening::default() }).unwrap();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found[..3], ["192.0.2.1:4500", "192.0.2.1:443", "192.0.2.2:4500"]);
+        assert_eq!(found.len(), ENDPOINTS_MAX);
+        assert_eq!(found.iter().filter(|e| e.ends_with(":443")).count(), ENDPOINTS_MAX / 2);
+    }
 
     #[test]
     fn tls_is_at_the_same_hosts_unless_it_is_said_where() {

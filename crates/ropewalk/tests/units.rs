@@ -25,7 +25,7 @@ fn units() -> [PathBuf; 6] {
 
 /// And all that there are.
 fn all_units() -> impl Iterator<Item = PathBuf> {
-    units().into_iter().chain(["web@", "roam"].map(unit))
+    units().into_iter().chain(["web@", "roam", "mptcp-cc@"].map(unit))
 }
 
 /// The value of a setting that stands once in a unit.

@@ -11,13 +11,17 @@ mod views;
 use common::browser::{Browser, PATIENCE, chromium};
 use common::flow::Flow;
 use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
-use ropewalk_lab::{Namespace, Process};
+use ropewalk_lab::{Namespace, Paths, Process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How long a bond runs before its picture is taken.
 const COURSE: Duration = Duration::from_secs(100);
+/// The page shows within this time that a link was cut, ms.
+const AIM_MS: f64 = 1000.0;
+/// Cuts of which one is in time. On a machine that is busy with other browsers some are late.
+const CUTS: usize = 5;
 /// A picture in the guide is no larger, bytes.
 const PICTURE_MOST: usize = 150_000;
 
@@ -159,21 +163,11 @@ fn a_client_as_it_is_seen() {
     ));
     assert_eq!(browser.eval("document.getElementById('flows-toggle').getAttribute('aria-expanded')"), "true");
 
-    // A link is cut, and says nothing.
-    let (suspect, down) = (when("wan2", "state", &["suspect", "down"]), when("wan2", "state", &["down"]));
-    let (suspect, down) = (browser.begin(&suspect), browser.begin(&down));
-    let cut = now_ms();
-    lab.cables[1].set_up(false).unwrap();
-    let suspect = browser.value(suspect).as_f64().unwrap() - cut;
-    let down = browser.value(down).as_f64().unwrap() - cut;
-    println!(
-        "the page showed the cut after {suspect:.0} ms, and that the path is down after {down:.0} ms; the aim is 1000"
-    );
-    browser.wait_for("document.querySelector('.timeline li').textContent.includes('wan2 is dead')");
-    std::thread::sleep(Duration::from_millis(1200));
-    lab.cables[1].set_up(true).unwrap();
-    browser.wait_for(&format!("{} === 'active'", cell("wan2", "state")));
-    browser.wait_for("/wan2 was dead for [0-9.]+ s/.test(document.querySelector('.timeline').textContent)");
+    let mut all: Vec<f64> = Vec::new();
+    while !all.iter().any(|shown| (0.0..=AIM_MS).contains(shown)) {
+        assert!(all.len() < CUTS, "the page is to show a cut within {AIM_MS} ms: {all:.0?}");
+        all.push(shows_a_cut(&mut browser, &lab));
+    }
     // How many noticed depends on how busy this machine is.
     browser.wait_for("/wan2 was dead for [0-9.]+ s; [0-9]+ of [1-9][0-9]* connections? noticed/.test(document.querySelector('.timeline').textContent)");
 
@@ -190,6 +184,25 @@ fn a_client_as_it_is_seen() {
     browser.eval("document.querySelector('[aria-label=\"Change path wan1\"]').click()");
     is_accessible_everywhere(&mut browser, "a dialog");
     flow.ends_whole();
+}
+
+/// A link is cut, and says nothing, until it is whole again; after how many milliseconds the page showed it.
+fn shows_a_cut(browser: &mut Browser, lab: &Paths) -> f64 {
+    let (suspect, down) = (when("wan2", "state", &["suspect", "down"]), when("wan2", "state", &["down"]));
+    let (suspect, down) = (browser.begin(&suspect), browser.begin(&down));
+    let cut = now_ms();
+    lab.cables[1].set_up(false).unwrap();
+    let suspect = browser.value(suspect).as_f64().unwrap() - cut;
+    let down = browser.value(down).as_f64().unwrap() - cut;
+    println!(
+        "the page showed the cut after {suspect:.0} ms, and that the path is down after {down:.0} ms; the aim is {AIM_MS}"
+    );
+    browser.wait_for("document.querySelector('.timeline li').textContent.includes('wan2 is dead')");
+    std::thread::sleep(Duration::from_millis(1200));
+    lab.cables[1].set_up(true).unwrap();
+    browser.wait_for(&format!("{} === 'active'", cell("wan2", "state")));
+    browser.wait_for("/wan2 was dead for [0-9.]+ s/.test(document.querySelector('.timeline').textContent)");
+    suspect
 }
 
 /// By keyboard and by pointer.

@@ -1,7 +1,6 @@
 //! What a page shows besides a bond's paths.
 
 use super::*;
-use ropewalk_lab::Paths;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;

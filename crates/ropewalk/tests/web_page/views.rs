@@ -1,6 +1,8 @@
 //! What a page shows besides a bond's paths.
 
 use super::*;
+use crate::common::backhaul::Site;
+use crate::common::backhaul::routed::{AP, BEHIND, REPEATER, addresses};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -438,4 +440,73 @@ fn a_bunch_as_it_is_seen() {
     browser.eval("document.querySelector('[aria-label=\"Revoke bert\"]').click()");
     submit(&mut browser);
     browser.wait_for("!document.querySelector('tr[data-key=bert]')");
+}
+
+/// The page of one end of a backhaul.
+fn page_of(node: &Namespace, site: &Site, end: &str, chromium: &str) -> (Process, Browser) {
+    let (server, link) = web(node, &site.states.of(end));
+    let dir = site.states.of(&format!("browser-{end}"));
+    let mut browser = Browser::start(node, chromium, Path::new(&dir));
+    browser.look(1200, 900, "light");
+    browser.open(&link);
+    browser.wait_for(&format!("document.getElementById('who').textContent.startsWith('{end} rw0, up ')"));
+    (server, browser)
+}
+
+/// That these parts of the page are not to be seen.
+fn lacks(browser: &mut Browser, parts: &[&str]) {
+    for part in parts {
+        let is_seen = format!("document.getElementById('{part}').checkVisibility()");
+        assert_eq!(browser.eval(&is_seen), false, "{part}");
+    }
+}
+
+#[test]
+fn a_backhaul_as_it_is_seen_at_both_ends() {
+    let Some((chromium, axe)) = tools() else { return };
+    let site = Site::new("web-backhaul", [20.0, 20.0]);
+    addresses(&site);
+    let file = site.file("ap", AP, BEHIND);
+    let _ap = site.start_ap(&file);
+    let token = site.invite(&file, "attic");
+    let mut repeater = site.start_repeater(&site.file("repeater", REPEATER, ""), &[&token]);
+    let behind = |what: &str| format!("{} && {}", text_of("sums", "clients behind it"), text_of("sums", what));
+
+    // The access point lets repeaters in, and grants nothing.
+    let (_web, mut browser) = page_of(&site.ap, &site, "ap", &chromium);
+    browser.wait_for(&format!("{} === 'connected'", cell("attic", "state")));
+    let paths = "[...document.querySelectorAll('#paths-table [data-title=path]')].map((e) => e.textContent)";
+    browser.wait_for(&format!("{paths}.sort().join() === 'wlan0,wlan1'"));
+    browser.wait_for(&behind("balance: "));
+    lacks(&mut browser, &["grants", "roam", "bunch", "add-path"]);
+    let buttons = "[...document.querySelectorAll('[data-key=attic] button')].map((b) => b.ariaLabel)";
+    assert_eq!(browser.eval(buttons), json!(["Show attic", "Revoke attic"]));
+    browser.eval("document.getElementById('invite').click()");
+    browser.wait_for("document.querySelector('dialog h2')?.textContent === 'Invite a repeater'");
+    browser.eval("document.querySelectorAll('dialog input')[0].value = 'cellar'");
+    browser.eval("document.querySelectorAll('dialog input')[1].value = '10.1.1.1:4500'");
+    submit(&mut browser);
+    browser.wait_for("/^rw1_/.test(document.querySelector('dialog textarea')?.value)");
+    browser.wait_for("document.querySelector('dialog code').textContent.startsWith('ropewalk repeater -')");
+    browser.press("Escape", 27);
+    browser.wait_for(&format!("{} === 'invited'", cell("cellar", "state")));
+    browser.eval(&axe);
+    is_accessible_everywhere(&mut browser, "the page of an access point");
+
+    // The repeater is a client: each link is a row that can be changed.
+    let (_own, mut other) = page_of(&site.repeater, &site, "repeater", &chromium);
+    for link in ["wlan0", "wlan1"] {
+        other.wait_for(&format!("{} === 'active'", cell(link, "state")));
+        other.wait_for(&format!("document.querySelector('[aria-label^=\"Change path {link}\"]')"));
+    }
+    other.wait_for(&behind("reports sent"));
+    lacks(&mut other, &["clients", "grants", "roam", "bunch"]);
+    assert_eq!(other.eval("document.getElementById('add-path').checkVisibility()"), true);
+    other.eval(&axe);
+    is_accessible_everywhere(&mut other, "the page of a repeater");
+
+    repeater.stop();
+    other.wait_for("document.getElementById('link-state').textContent === 'no daemon'");
+    browser.wait_for(&text_of("timeline", "attic disconnected"));
+    browser.wait_for(&format!("{} === 'not connected'", cell("attic", "state")));
 }

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use common::backhaul::eventually;
+use common::certificate::certificate;
 use common::flow::Flow;
+use common::page::blocks;
 use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
-use ropewalk_net::tls::make_certificate;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -277,21 +277,6 @@ fn nginx() -> Option<PathBuf> {
     program.is_file().then_some(program)
 }
 
-fn pem(kind: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let lines: Vec<&str> = text.as_bytes().chunks(64).map(|l| std::str::from_utf8(l).unwrap()).collect();
-    format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", lines.join("\n"))
-}
-
-/// A certificate and its key as files.
-fn certificate(states: &States) -> (String, String) {
-    let (certificate, key) = make_certificate().unwrap();
-    let files = (states.of("cert.pem"), states.of("key.pem"));
-    std::fs::write(&files.0, pem("CERTIFICATE", &certificate)).unwrap();
-    std::fs::write(&files.1, pem("PRIVATE KEY", &key)).unwrap();
-    files
-}
-
 #[test]
 fn an_ordinary_reverse_proxy_passes_it() {
     if !root() {
@@ -301,6 +286,8 @@ fn an_ordinary_reverse_proxy_passes_it() {
     let (lab, states) = (lab(), States::new("hindered-proxy"));
     block(&lab, "wan1, wan2");
     let (cert, key) = certificate(&states);
+    // As the guide has it.
+    let location = &blocks("hindered.md", "nginx")[0];
     let dir = states.of("nginx");
     std::fs::create_dir_all(&dir).unwrap();
     let config = format!(
@@ -311,10 +298,7 @@ fn an_ordinary_reverse_proxy_passes_it() {
            server {{
              listen 10.9.0.1:443 ssl; ssl_certificate {cert}; ssl_certificate_key {key}; ssl_protocols TLSv1.2 TLSv1.3;
              location / {{ return 200 'a web site'; }}
-             location /ropewalk {{
-               proxy_pass https://127.0.0.1:8443; proxy_ssl_protocols TLSv1.3; proxy_http_version 1.1;
-               proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; proxy_read_timeout 1h;
-             }}
+             {location}
            }}
          }}"
     );

@@ -3,6 +3,7 @@
 
 pub(crate) mod backhaul;
 pub(crate) mod browser;
+pub(crate) mod certificate;
 pub(crate) mod flow;
 pub(crate) mod page;
 

@@ -40,6 +40,9 @@ package_all() {
     [ ${#SKIPS[@]} = 0 ] || printf '%s\n' "${SKIPS[@]}"
 }
 
+# Those whose standard library is built here from its source, since rustup has none.
+STD_BY_US=
+
 # The standard library for each machine, a C compiler and linker for all of them, and emulators.
 # A deb for this machine needs none of it.
 cross_parts() {
@@ -50,8 +53,11 @@ cross_parts() {
     for arch in "${ARCHES[@]}"; do
         if rustup target list --installed 2>/dev/null | grep -qx "${TRIPLE[$arch]}" || rustup --quiet target add "${TRIPLE[$arch]}" 2>/dev/null; then
             there+=("$arch")
+        elif rustup --quiet component add rust-src 2>/dev/null; then
+            there+=("$arch")
+            STD_BY_US+=" $arch"
         else
-            unreached "$arch: skipped: rustup cannot get Rust's standard library for ${TRIPLE[$arch]}"
+            unreached "$arch: skipped: rustup can get neither Rust's standard library for ${TRIPLE[$arch]} nor its source"
         fi
     done
     ARCHES=("${there[@]}")
@@ -75,9 +81,15 @@ emulator() {
 
 # ARCH PROFILE [OPTION…]: a static program, whose place is printed. Cargo builds what has changed.
 cross() {
-    local arch=$1 profile=$2 triple=${TRIPLE[$1]}
+    local arch=$1 profile=$2 triple=${TRIPLE[$1]} more=()
     shift 2
-    CARGO_PROFILE_DIST_STRIP=symbols cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2 || return
+    export CARGO_PROFILE_DIST_STRIP=symbols
+    if [[ "$STD_BY_US " = *" $arch "* ]]; then
+        # Stable cargo builds no std, and std from source has no start files of musl: zig has.
+        more=(env RUSTC_BOOTSTRAP=1 "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$triple")_RUSTFLAGS=-C link-self-contained=no")
+        set -- -Z build-std=std,panic_unwind,panic_abort "$@"
+    fi
+    "${more[@]}" cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2 || return
     echo "$TARGET/$triple/$profile/ropewalk"
 }
 

@@ -13,10 +13,8 @@ use ropewalk_lab::Namespace;
 
 const PAGE: &str = "web.md";
 /// What `./run vm debian` does on a machine with systemd; there root needs no `sudo`.
-const WITH_SYSTEMD: [&str; 2] = [
-    "systemctl enable --now ropewalk-web@home",
-    "sudo ropewalk web --link --state /var/lib/ropewalk/home",
-];
+const WITH_SYSTEMD: [&str; 2] =
+    ["systemctl enable --now ropewalk-web@home", "sudo ropewalk web --link --state /var/lib/ropewalk/home"];
 /// Where the page is, unless somebody says otherwise, and where the guide has its socket.
 const AT: &str = "127.0.0.1:4580";
 const SOCKET: &str = "/run/user/1000/ropewalk.sock";

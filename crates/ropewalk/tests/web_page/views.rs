@@ -449,7 +449,7 @@ fn page_of(node: &Namespace, site: &Site, end: &str, chromium: &str) -> (Process
     let mut browser = Browser::start(node, chromium, Path::new(&dir));
     browser.look(1200, 900, "light");
     browser.open(&link);
-    browser.wait_for(&format!("document.getElementById('who').textContent.startsWith('{end} rw0, up ')"));
+    browser.wait_for(&format!("document.getElementById('who')?.textContent.startsWith('{end} rw0, up ')"));
     (server, browser)
 }
 
@@ -470,7 +470,8 @@ fn a_backhaul_as_it_is_seen_at_both_ends() {
     let _ap = site.start_ap(&file);
     let token = site.invite(&file, "attic");
     let mut repeater = site.start_repeater(&site.file("repeater", REPEATER, ""), &[&token]);
-    let behind = |what: &str| format!("{} && {}", text_of("sums", "clients behind it"), text_of("sums", what));
+    let behind =
+        |what: &str| format!("{} && {}", text_of("sums", "clients behind it"), text_of("sums", what));
 
     // The access point lets repeaters in, and grants nothing.
     let (_web, mut browser) = page_of(&site.ap, &site, "ap", &chromium);

@@ -1,4 +1,4 @@
-//! The kernel's path manager of MPTCP (`linux/mptcp.h`, `ip mptcp`): from which addresses a connection may have more subflows, and how many.
+//! Sockets of MPTCP, and the kernel's path manager (`linux/mptcp.h`, `ip mptcp`): from which addresses a connection may have more subflows, and how many.
 //!
 //! An endpoint with the flag `subflow` is an address from which the kernel opens a subflow of every connection to the address that the connection has
 //! already. One with `backup` carries data only while no other can; the change of the flag is told to the other end by MP_PRIO (RFC 8684 §3.3.8).
@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::genl::{Genl, Raw, find, nested, nla, u32_of};
 use crate::setup::{Change, Journal, SetupError};
+
+mod socket;
+
+pub use socket::{Support, connect, counter, is_mptcp, listen, listens, scheduler, support};
 
 const ADD_ADDR: u8 = 1;
 const DEL_ADDR: u8 = 2;
@@ -67,7 +71,7 @@ pub struct Limits {
 
 /// Whether this kernel has MPTCP, and it is switched on.
 pub fn is_on() -> bool {
-    std::fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|v| v.trim() == "1")
+    matches!(support(), Ok(Support::On))
 }
 
 /// All endpoints of this namespace.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, sockopt};
 
 use crate::patience::until;
 use crate::udp::{bind_to_device, set_int};
@@ -20,9 +20,19 @@ const DEAD: Duration = Duration::from_secs(4);
 /// # Errors
 /// There is no such interface, nobody answers within `patience`, or the other end refuses.
 pub fn connect(to: SocketAddr, device: Option<&str>, patience: Duration) -> io::Result<TcpStream> {
+    open(to, device, None, patience)
+}
+
+/// The same by a protocol; none is TCP.
+pub(crate) fn open(
+    to: SocketAddr,
+    device: Option<&str>,
+    protocol: Option<Protocol>,
+    patience: Duration,
+) -> io::Result<TcpStream> {
     let family = if to.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, protocol)?;
     if let Some(device) = device {
         bind_to_device(&fd, device).map_err(|e| io::Error::new(io::ErrorKind::NotFound, e.to_string()))?;
     }

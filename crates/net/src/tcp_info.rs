@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::size_of_val;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
@@ -58,11 +58,11 @@ pub struct TcpInfo {
 
 /// A subflow of an MPTCP connection.
 #[derive(Clone, Copy, Debug)]
-pub struct SubflowInfo {
+pub struct SubflowInfo<A = SocketAddrV4> {
     /// This end.
-    pub local: SocketAddrV4,
+    pub local: A,
     /// The other end.
-    pub remote: SocketAddrV4,
+    pub remote: A,
     /// The kernel's figures.
     pub tcp: TcpInfo,
 }
@@ -77,11 +77,23 @@ pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
     Ok(parse(&bytes))
 }
 
-/// The subflows of an MPTCP connection.
+/// The subflows of an MPTCP connection over IPv4.
 ///
 /// # Errors
 /// The kernel's own, such as for a socket that is no MPTCP.
 pub fn subflows(socket: impl AsFd) -> io::Result<Vec<SubflowInfo>> {
+    read_subflows(socket, address)
+}
+
+/// The subflows of an MPTCP connection over either version of IP.
+///
+/// # Errors
+/// Those of [`subflows`].
+pub fn subflows_of_any(socket: impl AsFd) -> io::Result<Vec<SubflowInfo<SocketAddr>>> {
+    read_subflows(socket, any_address)
+}
+
+fn read_subflows<A>(socket: impl AsFd, address: fn(&[u8]) -> A) -> io::Result<Vec<SubflowInfo<A>>> {
     let figures: Vec<[u8; LENGTH]> = per_subflow(&socket, MPTCP_TCPINFO)?;
     let addresses: Vec<[u8; 2 * ADDRESS]> = per_subflow(&socket, MPTCP_SUBFLOW_ADDRS)?;
     let pair = |(tcp, ends): (&[u8; LENGTH], &[u8; 2 * ADDRESS])| SubflowInfo {
@@ -146,6 +158,17 @@ const ADDRESS: usize = 128;
 fn address(bytes: &[u8]) -> SocketAddrV4 {
     let port = u16::from_be_bytes([bytes[2], bytes[3]]);
     SocketAddrV4::new(Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]), port)
+}
+
+/// The same of either version of IP; of IPv4 also where it is written as IPv6.
+fn any_address(bytes: &[u8]) -> SocketAddr {
+    let family = u16::from_ne_bytes([bytes[0], bytes[1]]);
+    match bytes[8..].first_chunk::<16>() {
+        Some(ip) if i32::from(family) == libc::AF_INET6 => {
+            SocketAddr::new(Ipv6Addr::from(*ip).to_canonical(), address(bytes).port())
+        }
+        _ => address(bytes).into(),
+    }
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -248,5 +271,11 @@ mod tests {
         let mut ends = [0; ADDRESS];
         ends[2..8].copy_from_slice(&[0x14, 0x51, 10, 0, 0, 1]);
         assert_eq!(address(&ends), "10.0.0.1:5201".parse().unwrap());
+        assert_eq!(any_address(&ends), "10.0.0.1:5201".parse().unwrap());
+        for (ip, said) in [("2001:db8::7", "[2001:db8::7]:5201"), ("::ffff:10.0.0.1", "10.0.0.1:5201")] {
+            ends[..2].copy_from_slice(&(libc::AF_INET6 as u16).to_ne_bytes());
+            ends[8..24].copy_from_slice(&ip.parse::<Ipv6Addr>().unwrap().octets());
+            assert_eq!(any_address(&ends), said.parse().unwrap());
+        }
     }
 }

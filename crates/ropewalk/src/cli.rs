@@ -445,7 +445,7 @@ mod tests {
             "ropewalk check file.toml",
             "ropewalk serve --config f --state d",
             "ropewalk probe --serve --listen 0.0.0.0:4510 --key-file f",
-            "ropewalk probe host:4510 --key k --seconds 2 --streams 4 --window 16KiB --json",
+            "ropewalk probe host:4510 --key k --seconds 2 --streams 4 --window 16KiB --mptcp --json",
             "ropewalk mptcp cc load olia balia",
             "ropewalk mptcp cc status --json",
             "ropewalk mptcp cc unload",

@@ -1,5 +1,5 @@
-//! `ropewalk probe` as a user meets it: on loopback, and along a lab's cable (root; without it that
-//! test passes and says so).
+//! `ropewalk probe` as a user meets it: on loopback, and along a lab's cables (root; without it those
+//! tests pass and say so).
 //!
 //! ```text
 //!   client 10.1.1.1 ──── 40 Mb/s, 10 ms ──── 10.1.1.2 gateway
@@ -9,7 +9,7 @@ mod common;
 
 use common::{BINARY, SOON, root, ropewalk};
 use ropewalk_air::wired::LinkSpec;
-use ropewalk_lab::Paths;
+use ropewalk_lab::{Cable, CableSpec, End, Namespace, Paths, Topology};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -69,6 +69,7 @@ fn a_path_is_measured_with_the_key_that_the_server_prints() {
         assert!(found[format!("limit_{direction}")]["set"].is_string());
     }
     assert_eq!(found["idle"]["sent"], found["idle"]["received"], "{out}");
+    assert_eq!(found["mptcp"], Value::Null, "nobody asked for it");
     // And again, for people: one session does not spoil the next.
     let (code, out, _) = ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5"]);
     assert_eq!(code, 0);
@@ -123,6 +124,7 @@ fn what_cannot_be_is_refused() {
     for (args, exit, words) in [
         (&["probe"][..], 2, "required"),
         (&["probe", "host", "--serve"][..], 2, "cannot be used with"),
+        (&["probe", "--serve", "--mptcp"][..], 2, "cannot be used with"),
         (&["probe", "127.0.0.1"][..], 2, "the key is missing"),
         (&["probe", "127.0.0.1", "--key", "short"][..], 2, "too short"),
         (&["probe", "127.0.0.1", "--key-file", "/nowhere"][..], 2, "cannot be read"),
@@ -201,6 +203,117 @@ fn a_long_queue_is_found() {
         assert!(text.contains(&format!("\n{direction}: the link, with a long queue, binds: ")), "{text}");
     }
     assert!(text.contains("cake bandwidth"), "{text}");
+}
+
+/// Two cables between a client and a server. The client's kernel opens a subflow by each, if it may.
+struct TwoCables {
+    client: Namespace,
+    server: Namespace,
+    _cables: Vec<Cable>,
+    _topology: Topology,
+}
+
+impl TwoCables {
+    /// None, which is said: root or MPTCP is missing.
+    fn new() -> Option<TwoCables> {
+        if !root() {
+            return None;
+        }
+        if !std::fs::exists("/proc/sys/net/mptcp/enabled").unwrap() {
+            ropewalk_skip::skip("needs a kernel with MPTCP");
+            return None;
+        }
+        let topology = Topology::new().unwrap();
+        let (client, server) = (topology.namespace("client").unwrap(), topology.namespace("server").unwrap());
+        let cables = [1, 2].map(|n| {
+            let near = End::new(&format!("eth{n}"), [format!("10.{n}.0.2/24")]);
+            let far = End::new(&format!("eth{n}"), [format!("10.{n}.0.1/24")]);
+            let spec = CableSpec::symmetric(LinkSpec::new(20.0, Duration::from_millis(5)));
+            topology.cable((&client, near), (&server, far), spec).unwrap()
+        });
+        for at in [&client, &server] {
+            at.sysctl("net.ipv4.conf.all.rp_filter", "0").unwrap();
+            at.sysctl("net.ipv4.tcp_congestion_control", "reno").unwrap();
+            at.shell("ip mptcp limits set subflows 2").unwrap();
+        }
+        client.ip(&["rule add from 10.2.0.2 table 2", "route add default via 10.2.0.1 table 2"]).unwrap();
+        client.shell("ip mptcp endpoint add 10.2.0.2 dev eth2 subflow").unwrap();
+        Some(TwoCables { client, server, _cables: cables.into(), _topology: topology })
+    }
+
+    /// What the client says.
+    fn probe(&self, more: &[&str]) -> String {
+        let mut server = self.server.start(BINARY, ["probe", "--serve", "--key", KEY]).unwrap();
+        server.wait_for_line("listening", SOON).unwrap();
+        let args = ["probe", "10.1.0.1", "--key", KEY, "--seconds", "1", "--streams", "2", "--mptcp"];
+        let output = self.client.exec(BINARY, args.iter().chain(more)).unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{text}");
+        server.stop();
+        text
+    }
+}
+
+/// A user who has MPTCP sees that it is in use, and how.
+#[test]
+fn subflows_controller_and_scheduler_of_mptcp_are_said() {
+    let Some(cables) = TwoCables::new() else { return };
+    let scheduler = || std::fs::read_to_string("/proc/sys/net/mptcp/scheduler").ok();
+    let scheduler = cables.client.run(scheduler).unwrap().map(|name| name.trim().to_owned());
+    let found = json(&cables.probe(&["--json"]));
+    for way in ["up", "down"] {
+        let connection = &found["mptcp"][way];
+        assert_eq!((&connection["state"], &connection["set"]), (&"mptcp".into(), &Value::Null), "{way}");
+        for end in ["client", "server"] {
+            let end = &connection[end];
+            assert_eq!(end["controller"], "reno", "{end}");
+            assert_eq!(end["scheduler"].as_str(), scheduler.as_deref(), "{end}");
+            let bytes: Vec<u64> =
+                end["subflows"].as_array().unwrap().iter().map(|s| s["bytes"].as_u64().unwrap()).collect();
+            assert!(bytes.len() == 2 && bytes.iter().all(|b| *b > 10_000), "{end}");
+        }
+        let second = &connection["client"]["subflows"][1];
+        assert!(second["local"].as_str().unwrap().starts_with("10.2.0.2:"), "{second}");
+        assert_eq!(second["remote"], "10.1.0.1:4510");
+    }
+}
+
+/// The null case: MPTCP is switched off, at either end.
+#[test]
+fn a_fallback_is_said_and_why() {
+    let Some(cables) = TwoCables::new() else { return };
+    cables.server.sysctl("net.mptcp.enabled", "0").unwrap();
+    let text = cables.probe(&[]);
+    let verdict = "\nmptcp: fell back to TCP: MPTCP is switched off at the other end";
+    assert!(text.contains(verdict) && text.contains("sysctl -w net.mptcp.enabled=1"), "{text}");
+    assert_eq!(text.matches(" Mbit/s by TCP; controller reno\n").count(), 2, "{text}");
+    cables.client.sysctl("net.mptcp.enabled", "0").unwrap();
+    let args = ["probe", "10.1.0.1", "--key", KEY, "--mptcp"];
+    let output = cables.client.command(BINARY).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("MPTCP is switched off here"), "{said}");
+}
+
+/// A middlebox that does not know MPTCP's option and takes it out.
+#[test]
+fn a_middlebox_is_told_from_a_server_without_mptcp() {
+    let Some(cables) = TwoCables::new() else { return };
+    let rules = "add table inet box; \
+                 add chain inet box cut { type filter hook prerouting priority -300; }; \
+                 add rule inet box cut reset tcp option mptcp";
+    if cables.server.exec("nft", [rules]).is_err() {
+        ropewalk_skip::skip("needs nftables that take out TCP's options (Linux 5.18, nft 1.0.2)");
+        return;
+    }
+    let found = json(&cables.probe(&["--json"]));
+    for way in ["up", "down"] {
+        let connection = &found["mptcp"][way];
+        assert_eq!(connection["state"], "fallback", "{connection}");
+        assert!(connection["because"].as_str().unwrap().contains("without MPTCP's option"), "{connection}");
+        let asked = |end: &str| connection[end]["asked"].as_bool();
+        assert_eq!((asked("client"), asked("server")), (Some(true), Some(false)), "{connection}");
+    }
 }
 
 const CELL: &str = r#"

@@ -2,7 +2,8 @@
 
 use super::diagnose::{Direction, Finding, Load, diagnose};
 use super::echo::{self, Echoes, Trains};
-use super::stream::{self, Sender};
+use super::mptcp::{self, Both, Run, Syns};
+use super::stream::{self, Sender, Test};
 use super::wire::{Channel, End, Key, Reply, Request, Token};
 use super::{Probe, key, show};
 use crate::exit::{Code, failure};
@@ -39,6 +40,9 @@ pub(super) struct Findings {
     pub down: Direction,
     /// What both directions carried at once, together, Mbit/s.
     pub both_mbps: f64,
+    /// A connection of MPTCP each way, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<Both>,
     /// What binds on the way there.
     pub limit_up: Finding,
     /// What binds on the way back.
@@ -63,8 +67,11 @@ pub(super) fn run(args: &Probe, host: &str) -> Result<()> {
             "the key is missing; give what `ropewalk probe --serve` printed with --key or --key-file",
         ));
     };
+    if args.mptcp {
+        mptcp::check()?;
+    }
     let mut session = open(args, host, &Key::new(&text))?;
-    let findings = session.measure(host, args.streams)?;
+    let findings = session.measure(host, args.streams, args.mptcp)?;
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&findings)?),
         false => print!("{}", show::render(&findings)),
@@ -119,7 +126,7 @@ fn open(args: &Probe, host: &str, key: &Key) -> Result<Session> {
 }
 
 impl Session {
-    fn measure(&mut self, host: &str, streams: u8) -> Result<Findings> {
+    fn measure(&mut self, host: &str, streams: u8, mptcp: bool) -> Result<Findings> {
         let hops = echo::hops(&self.socket, &self.token);
         let idle = self.idle();
         echo::trains(&self.token, |bytes| drop(self.socket.send(bytes)));
@@ -134,6 +141,10 @@ impl Session {
             several: self.load(streams, &[Sender::Server])?,
         };
         let both_mbps = self.load(streams.max(2), &[Sender::Client, Sender::Server])?.mbps;
+        let mptcp = match mptcp {
+            true => Some(Both { up: self.mptcp(Sender::Client)?, down: self.mptcp(Sender::Server)? }),
+            false => None,
+        };
         let best = [&up, &down].map(|d| d.one.mbps.max(d.several.mbps)).into_iter().fold(0.0, f64::max);
         let limit_up = diagnose(&up, &idle, train_mbps, both_mbps, best);
         let limit_down = diagnose(&down, &idle, train_down_mbps, both_mbps, best);
@@ -148,6 +159,7 @@ impl Session {
             up,
             down,
             both_mbps,
+            mptcp,
             limit_up,
             limit_down,
         })
@@ -185,7 +197,25 @@ impl Session {
 
     /// Streams, whose senders are in turn those of `senders`, with echoes beside them.
     fn load(&mut self, streams: u8, senders: &[Sender]) -> Result<Load> {
-        self.channel.send(&Request::Load { streams, seconds: self.seconds, window: self.window })?;
+        let (own, theirs, echoes) = self.test(streams, senders, false)?;
+        Ok(together(streams, &[own, theirs].concat(), echoes))
+    }
+
+    /// One connection of MPTCP.
+    fn mptcp(&mut self, sender: Sender) -> Result<Run> {
+        let syns = Syns::watch(Sender::Client);
+        let (own, theirs, _) = self.test(1, &[sender], true)?;
+        let mbps = own.iter().chain(&theirs).map(|end| end.mbps).sum();
+        let sample = |ends: Vec<End>| ends.into_iter().find_map(|end| end.mptcp).unwrap_or_default();
+        let (mut client, server) = (sample(own), sample(theirs));
+        client.asked = syns.seen();
+        Ok(Run::new(mbps, client, server))
+    }
+
+    /// What both ends saw of streams, this one first, and of the echoes beside them.
+    fn test(&mut self, streams: u8, senders: &[Sender], mptcp: bool) -> Result<(Vec<End>, Vec<End>, Echoes)> {
+        let test = Test { window: self.window, seconds: self.seconds, mptcp };
+        self.channel.send(&Request::Load { streams, seconds: test.seconds, window: test.window, mptcp })?;
         match self.channel.receive()? {
             Reply::Ready => {}
             Reply::Refused { why } => bail!("the other end refuses {why}"),
@@ -193,8 +223,11 @@ impl Session {
         }
         let mut connections = Vec::new();
         for sender in senders.iter().cycle().take(streams.into()) {
-            let stream = TcpStream::connect_timeout(&self.server, CONNECT)
-                .context("a connection of the test cannot be made")?;
+            let stream = match mptcp {
+                true => ropewalk_net::mptcp::connect(self.server, CONNECT),
+                false => TcpStream::connect_timeout(&self.server, CONNECT),
+            };
+            let stream = stream.context("a connection of the test cannot be made")?;
             stream::introduce(&stream, &self.token, *sender)?;
             connections.push((stream, *sender));
         }
@@ -203,12 +236,12 @@ impl Session {
             let pinger = scope.spawn(|| {
                 echo::ping(&self.socket, &self.token, ECHO_EVERY, &|| over.load(Ordering::Relaxed))
             });
-            let own = stream::run(connections, Sender::Client, self.window, self.seconds);
+            let own = stream::run(connections, Sender::Client, test);
             over.store(true, Ordering::Relaxed);
             (own, pinger.join().unwrap_or_default())
         });
         match self.channel.receive()? {
-            Reply::Load { ends } => Ok(together(streams, &[own?, ends].concat(), echoes)),
+            Reply::Load { ends } => Ok((own?, ends, echoes)),
             Reply::Refused { why } => bail!("the other end could not measure: {why}"),
             other => bail!("the other end answered something else: {other:?}"),
         }

@@ -1,10 +1,12 @@
 //! `ropewalk probe`: what limits a path, and what to set.
 //!
 //! One machine serves, another asks. [`wire`] is how they speak, [`stream`] and [`echo`] measure, [`diagnose`] says what the figures mean.
+//! [`mptcp`] says whether a connection of MPTCP is one, and why not.
 
 mod client;
 mod diagnose;
 mod echo;
+mod mptcp;
 mod serve;
 mod show;
 mod stream;
@@ -40,7 +42,7 @@ pub(crate) struct Probe {
     /// Read the key from this file
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub key_file: Option<PathBuf>,
-    /// How long each of the five tests takes, seconds
+    /// How long each of the five tests takes, and the two of --mptcp, seconds
     #[arg(long, value_name = "SECS", default_value_t = 3.0, value_parser = seconds)]
     pub seconds: f64,
     /// How many connections the tests with several have
@@ -49,6 +51,10 @@ pub(crate) struct Probe {
     /// Give receivers of the tests a buffer of this size, such as 16KiB: what would a program with it get?
     #[arg(long, value_name = "SIZE")]
     pub window: Option<Window>,
+    /// Test a connection of MPTCP each way, too: is it MPTCP or did it fall back to TCP, and by which
+    /// subflows, congestion controller and scheduler?
+    #[arg(long, conflicts_with = "serve")]
+    pub mptcp: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,8 @@
 //! only who knows the key; see [`super::wire`] for why it cannot be made to send to others.
 
 use super::echo::{self, Seen};
-use super::stream::{self, Sender};
+use super::mptcp::{self, Syns};
+use super::stream::{self, Sender, Test};
 use super::wire::{Channel, Key, MAX_SECONDS, PATIENCE, Reply, Request, Token};
 use super::{Probe, key};
 use crate::exit::{Code, failure};
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Probe) -> Result<()> {
     let given = key(args)?;
     let text = given.clone().unwrap_or_else(Key::generate);
     let at = args.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, super::PORT)));
-    let listener = TcpListener::bind(at).map_err(|e| cannot_listen(at, &e))?;
+    let listener = ropewalk_net::mptcp::listen(at).map_err(|e| cannot_listen(at, &e))?;
     let at = listener.local_addr()?;
     // Each session has a socket of its own; that somebody else has the port is said now.
     drop(datagrams_at(at)?);
@@ -133,11 +134,18 @@ fn serve(
                 }
                 channel.send(&Reply::Sent)?;
             }
-            Request::Load { streams, seconds, window } => {
+            Request::Load { streams, seconds, window, mptcp } => {
+                let syns = Syns::watch(Sender::Server);
                 channel.send(&Reply::Ready)?;
                 let streams = stream::accept(listener, peer, token, streams, PATIENCE);
-                match streams.and_then(|all| stream::run(all, Sender::Server, window, seconds)) {
-                    Ok(ends) => channel.send(&Reply::Load { ends })?,
+                let test = Test { window, seconds, mptcp };
+                match streams.and_then(|all| stream::run(all, Sender::Server, test)) {
+                    Ok(mut ends) => {
+                        for sample in ends.iter_mut().filter_map(|end| end.mptcp.as_mut()) {
+                            (sample.lacks, sample.asked) = (mptcp::lack(listener), syns.seen());
+                        }
+                        channel.send(&Reply::Load { ends })?;
+                    }
                     Err(error) => {
                         channel.send(&Reply::Refused { why: format!("{error:#}") })?;
                         return Err(error);
@@ -184,7 +192,7 @@ mod tests {
         // Nothing can be accepted any more (EINVAL).
         shutdown(&listener, Shutdown::Both).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        client.send(&Request::Load { streams: 1, seconds: 1.0, window: None }).unwrap();
+        client.send(&Request::Load { streams: 1, seconds: 1.0, window: None, mptcp: false }).unwrap();
         let served = serve(&mut server, (&listener, &socket), at.ip(), &[7; 16], &Seen::default());
         let why = format!("{:#}", served.unwrap_err());
         assert_eq!(client.receive::<Reply>().unwrap(), Reply::Ready);

@@ -3,6 +3,7 @@
 use super::client::Findings;
 use super::diagnose::{Direction, Finding, Limit, Load};
 use super::echo::Echoes;
+use super::mptcp::{Both, Run, Sample, State, Verdict};
 use std::fmt::Write;
 
 /// The report.
@@ -20,8 +21,20 @@ pub(super) fn render(f: &Findings) -> String {
     direction(&mut out, "up", &f.up);
     direction(&mut out, "down", &f.down);
     let _ = writeln!(out, "  both ways   {:.1} Mbit/s together", f.both_mbps);
+    if let Some(Both { up, down }) = &f.mptcp {
+        connection(&mut out, "up", up, &up.client);
+        connection(&mut out, "down", down, &down.server);
+    }
     finding(&mut out, "up", &f.limit_up);
     finding(&mut out, "down", &f.limit_down);
+    match &f.mptcp {
+        Some(Both { up, down }) if up.verdict == down.verdict => verdict(&mut out, "mptcp", &up.verdict),
+        Some(Both { up, down }) => {
+            verdict(&mut out, "mptcp up", &up.verdict);
+            verdict(&mut out, "mptcp down", &down.verdict);
+        }
+        None => {}
+    }
     out
 }
 
@@ -44,6 +57,37 @@ fn direction(out: &mut String, name: &str, direction: &Direction) {
             loss * 100.0,
             echoes(&load.echoes)
         );
+    }
+}
+
+/// A connection of MPTCP, as its sender sees it: the sender's controller and scheduler count.
+fn connection(out: &mut String, name: &str, run: &Run, sender: &Sample) {
+    let _ = write!(out, "  mptcp {name:<5}           {:>8.1} Mbit/s", run.mbps);
+    if run.verdict.state == State::Fallback {
+        out.push_str(" by TCP");
+    }
+    if let Some(controller) = &sender.controller {
+        let _ = write!(out, "; controller {controller}");
+    }
+    if let Some(scheduler) = sender.scheduler.as_ref().filter(|_| run.verdict.state == State::Mptcp) {
+        let _ = write!(out, "; its network namespace has the scheduler {scheduler}");
+    }
+    out.push('\n');
+    for subflow in &sender.subflows {
+        let megabytes = subflow.bytes as f64 / 1e6;
+        let _ = writeln!(out, "    {} to {}: {megabytes:.1} MB", subflow.local, subflow.remote);
+    }
+}
+
+fn verdict(out: &mut String, name: &str, verdict: &Verdict) {
+    let state = match verdict.state {
+        State::Mptcp => "in use",
+        State::Fallback => "fell back to TCP",
+        State::Unknown => "nobody knows whether it is in use",
+    };
+    let _ = writeln!(out, "\n{name}: {state}: {}.", verdict.because);
+    if let Some(set) = verdict.set {
+        let _ = writeln!(out, "  set: {set}.");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Streams of TCP data, and what their ends see.
 
+use super::mptcp::Watch;
 use super::wire::{End, Token};
 use anyhow::{Context, Result, ensure};
 use ropewalk_net::patience::is_late;
@@ -16,6 +17,17 @@ pub(super) enum Sender {
     Client,
     /// The server: down.
     Server,
+}
+
+/// What a test is like, for each end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    /// The receivers' buffers, bytes; none: the kernel's own.
+    pub window: Option<u32>,
+    /// How long, seconds.
+    pub seconds: f64,
+    /// The connection is to be MPTCP.
+    pub mptcp: bool,
 }
 
 /// The share of a test that is left to slow start.
@@ -92,7 +104,7 @@ pub(super) fn bound_window(stream: &TcpStream, window: Option<u32>) -> Result<()
 }
 
 /// Sends until the time is over or the receiver has gone. Segments count from when slow start should be over: what it drops is not the path's.
-pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
+pub(super) fn send(mut stream: TcpStream, Test { seconds, mptcp, .. }: Test) -> Result<End> {
     stream.set_write_timeout(Some(Duration::from_millis(200)))?;
     // No two pieces alike, so that no link compresses them.
     let piece: Vec<u8> = (0..PIECE).map(|_| rand::random()).collect();
@@ -100,6 +112,7 @@ pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
     let (from, end) =
         (begin + Duration::from_secs_f64(seconds * START), begin + Duration::from_secs_f64(seconds));
     let (mut first, mut last) = (None, TcpInfo::default());
+    let mut watch = Watch::begin(&stream, mptcp);
     let mut asked = begin;
     while Instant::now() < end {
         match stream.write(&piece) {
@@ -107,6 +120,7 @@ pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
             Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
             Err(_) => break,
         }
+        watch.look(&stream);
         if asked.elapsed() > Duration::from_millis(100) {
             (last, asked) = (tcp_info(&stream).unwrap_or(last), Instant::now());
             if asked >= from {
@@ -126,15 +140,17 @@ pub(super) fn send(mut stream: TcpStream, seconds: f64) -> Result<End> {
         buffer_limited: share(last.buffer_limited),
         window_bytes: last.window_bytes,
         mss: last.mss,
+        mptcp: watch.end(),
     })
 }
 
 /// Receives until the time is over; counts from when slow start should be.
-pub(super) fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
+pub(super) fn receive(mut stream: TcpStream, Test { seconds, mptcp, .. }: Test) -> Result<End> {
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
     let begin = Instant::now();
     let (from, to) =
         (begin + Duration::from_secs_f64(seconds * START), begin + Duration::from_secs_f64(seconds));
+    let mut watch = Watch::begin(&stream, mptcp);
     let mut piece = vec![0; PIECE];
     let mut bytes = 0_u64;
     while Instant::now() < to {
@@ -145,30 +161,23 @@ pub(super) fn receive(mut stream: TcpStream, seconds: f64) -> Result<End> {
             Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
             Err(_) => break,
         }
+        watch.look(&stream);
     }
     let time = Instant::now().duration_since(from).as_secs_f64();
     let mbps = if time > 0.0 { bytes as f64 * 8.0 / time / 1e6 } else { 0.0 };
-    Ok(End { mbps, ..End::default() })
+    Ok(End { mbps, mptcp: watch.end(), ..End::default() })
 }
 
 /// Runs this end of all connections at once.
-pub(super) fn run(
-    streams: Vec<(TcpStream, Sender)>,
-    own: Sender,
-    window: Option<u32>,
-    seconds: f64,
-) -> Result<Vec<End>> {
+pub(super) fn run(streams: Vec<(TcpStream, Sender)>, own: Sender, test: Test) -> Result<Vec<End>> {
     std::thread::scope(|scope| {
         let mut ends = Vec::new();
         for (stream, sender) in streams {
             if sender != own {
-                bound_window(&stream, window)?;
+                bound_window(&stream, test.window)?;
             }
-            ends.push(
-                scope.spawn(
-                    move || if sender == own { send(stream, seconds) } else { receive(stream, seconds) },
-                ),
-            );
+            let work = move || if sender == own { send(stream, test) } else { receive(stream, test) };
+            ends.push(scope.spawn(work));
         }
         ends.into_iter()
             .map(|end| end.join().unwrap_or_else(|_| anyhow::bail!("a stream ended badly")))

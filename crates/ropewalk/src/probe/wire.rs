@@ -10,6 +10,7 @@
 //! Both ends prove that they know the key before anything is measured. The token of the session's datagrams comes from the key and both nonces,
 //! so nobody can make the server send anywhere: it answers a datagram only with the same length, and only to who completed the handshake.
 
+use super::mptcp::Sample;
 use crate::exit::{Code, failure};
 use anyhow::{Context, Result};
 use aws_lc_rs::hmac;
@@ -113,6 +114,9 @@ pub(super) enum Request {
         seconds: f64,
         /// The receivers' buffers, bytes; none: the kernel's own.
         window: Option<u32>,
+        /// The connection is to be MPTCP: each end says what became of it.
+        #[serde(default)]
+        mptcp: bool,
     },
     /// What came of the trains of datagrams so far.
     Trains,
@@ -146,7 +150,7 @@ pub(super) enum Reply {
 }
 
 /// One end of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct End {
     /// A receiver: what arrived after slow start, Mbit/s.
@@ -165,6 +169,9 @@ pub(super) struct End {
     pub window_bytes: u32,
     /// A sender: bytes in a segment.
     pub mss: u32,
+    /// A test of MPTCP: what became of the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<Sample>,
 }
 
 /// A connection that speaks in lines.
@@ -284,9 +291,13 @@ fn nonce(text: &str) -> Result<Vec<u8>> {
 impl Request {
     /// What a server will not do.
     pub(super) fn refusal(&self) -> Option<String> {
-        let Request::Load { streams, seconds, window } = self else { return None };
+        let Request::Load { streams, seconds, window, mptcp } = self else { return None };
         if !(1..=MAX_STREAMS).contains(streams) {
             return Some(format!("{streams} connections: 1 to {MAX_STREAMS} are"));
+        }
+        // What an end says of more has no place in a line.
+        if *mptcp && *streams != 1 {
+            return Some(format!("{streams} connections of MPTCP: 1 is"));
         }
         if !(*seconds > 0.0 && *seconds <= MAX_SECONDS) {
             return Some(format!("{seconds} s: at most {MAX_SECONDS} are"));
@@ -381,15 +392,19 @@ mod tests {
 
     #[test]
     fn requests_are_bounded() {
-        let load = |streams, seconds, window| Request::Load { streams, seconds, window }.refusal();
+        let test =
+            |streams, seconds, window, mptcp| Request::Load { streams, seconds, window, mptcp }.refusal();
+        let load = |streams, seconds, window| test(streams, seconds, window, false);
         assert_eq!(load(1, 5.0, None), None);
         assert_eq!(load(16, 20.0, Some(16384)), None);
+        assert_eq!(test(1, 5.0, None, true), None);
         for refused in [
             load(0, 5.0, None),
             load(17, 5.0, None),
             load(1, 21.0, None),
             load(1, f64::NAN, None),
             load(1, 5.0, Some(1)),
+            test(2, 5.0, None, true),
         ] {
             assert!(refused.is_some());
         }

@@ -10,6 +10,9 @@ const INITIAL: Duration = Duration::from_millis(333);
 /// Kernel timers and scheduling on both ends; RFC 9002's kGranularity.
 const GRANULARITY: Duration = Duration::from_millis(1);
 
+/// What leaves alone weighs a quarter, and everything else an eighth: probes are few, and eight of them find a delay that fell.
+const ALONE_WEIGHT: f64 = 4.0;
+
 /// Estimates from acknowledgements (RFC 9002 §5).
 #[derive(Debug)]
 pub(crate) struct Rtt {
@@ -30,7 +33,7 @@ struct Owd {
     dev_us: f64,
     /// What `smooth_us` was after the last datagram that left alone.
     alone_us: f64,
-    /// When the last sample was taken.
+    /// Until when `smooth_us` holds: what waits drains from then on.
     last: Time,
 }
 
@@ -84,7 +87,7 @@ impl Rtt {
     /// A packet leaves while nothing else is on the way.
     pub(crate) fn on_sent_alone(&mut self, now: Time) {
         if let Some(o) = &mut self.owd {
-            o.smooth_us = o.drained_us(now);
+            (o.smooth_us, o.last) = (o.drained_us(now), now);
         }
     }
 
@@ -100,11 +103,9 @@ impl Rtt {
         });
         let min = owd.min.update(now, (relative_us + OWD_BIAS) as u64) as i64 - OWD_BIAS;
         let off = relative_us as f64 - owd.smooth_us;
-        owd.smooth_us += off / 8.0;
+        owd.smooth_us += off / if is_alone { ALONE_WEIGHT } else { 8.0 };
         owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
-        if is_alone {
-            owd.alone_us = owd.smooth_us;
-        }
+        owd.alone_us = if is_alone { owd.smooth_us } else { owd.alone_us.min(owd.smooth_us) };
         owd.last = now;
         Duration::from_micros((relative_us - min).max(0) as u64)
     }

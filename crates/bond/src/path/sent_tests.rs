@@ -38,6 +38,18 @@ fn in_order_acknowledgement_frees_everything() {
 }
 
 #[test]
+fn a_datagram_is_alone_if_nothing_else_is_on_the_way() {
+    let mut l = log(1);
+    let out = handle(&mut l, 20, &ack(0, &[(0, 1)]));
+    assert!(out.largest.unwrap().is_alone);
+    for n in 1..3 {
+        l.on_sent(Time::from_millis(20 + n), 1000, true, &[], None, rate::Snapshot::default());
+    }
+    assert!(handle(&mut l, 40, &ack(1, &[(0, 1)])).largest.unwrap().is_alone);
+    assert!(!handle(&mut l, 41, &ack(2, &[(0, 1)])).largest.unwrap().is_alone);
+}
+
+#[test]
 fn three_later_ones_make_a_loss_and_the_timer_the_rest() {
     let mut l = log(6);
     let out = handle(&mut l, 20, &ack(4, &[(0, 3), (1, 1)]));

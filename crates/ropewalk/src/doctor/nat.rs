@@ -53,10 +53,11 @@ impl Seen {
             _ => "NAT",
         };
         let how = match mapping {
+            Some(Mapping::ForEach) => "a mapping for each destination",
+            // A NAT that keeps ports shows the same to all, whatever it maps by.
+            _ if self.own.port() == self.outside.port() => "port kept",
             Some(Mapping::OneForAll) => "one mapping for all destinations",
             Some(Mapping::OneForAddress) => "one mapping for all ports of the gateway",
-            Some(Mapping::ForEach) => "a mapping for each destination",
-            None if self.own.port() == self.outside.port() => "port kept",
             None => "port changed",
         };
         format!("seen as {} ({nat}, {how})", self.outside)

@@ -67,10 +67,18 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
             found.push(*listen);
         }
     }
-    // Each address with all of its ports: the limit leaves out addresses, and no port.
-    let order: Vec<IpAddr> = found.iter().map(SocketAddr::ip).collect();
-    found.sort_by_key(|a| (!is_public(a.ip()), order.iter().position(|ip| *ip == a.ip())));
-    found.dedup();
+    // Each address with all of its ports, the IP versions in turn: the limit leaves out the last addresses.
+    let mut seen = BTreeSet::new();
+    found.retain(|a| seen.insert(*a));
+    let mut order: Vec<IpAddr> = Vec::new();
+    for ip in found.iter().map(SocketAddr::ip) {
+        if !order.contains(&ip) {
+            order.push(ip);
+        }
+    }
+    let rank =
+        |a: &SocketAddr| order.iter().filter(|ip| ip.is_ipv4() == a.is_ipv4()).position(|ip| *ip == a.ip());
+    found.sort_by_key(|a| (!is_public(a.ip()), rank(a), a.is_ipv6()));
     found.truncate(ENDPOINTS_MAX);
     Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
 }
@@ -113,6 +121,17 @@ mod tests {
         assert_eq!(found[..3], ["192.0.2.1:4500", "192.0.2.1:443", "192.0.2.2:4500"]);
         assert_eq!(found.len(), ENDPOINTS_MAX);
         assert_eq!(found.iter().filter(|e| e.ends_with(":443")).count(), ENDPOINTS_MAX / 2);
+    }
+
+    #[test]
+    fn a_token_names_both_ip_versions_and_nothing_twice() {
+        let v4 = |port: u16| (1..=5).map(move |n: u8| SocketAddr::from(([192, 0, 2, n], port)));
+        let v6: SocketAddr = "[2001:db8::1]:4500".parse().unwrap();
+        let listen = v4(4500).chain([v6]).chain(v4(443)).chain(v4(4500)).collect();
+        let found = of(&Listening { listen, ..Listening::default() }).unwrap();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found[..4], ["192.0.2.1:4500", "192.0.2.1:443", "[2001:db8::1]:4500", "192.0.2.2:4500"]);
+        assert_eq!(found.len(), ENDPOINTS_MAX);
     }
 
     #[test]

@@ -5083,7 +5083,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__probe)
-            opts="-h --serve --listen --key --key-file --seconds --streams --window --json --help"
+            opts="-h --serve --listen --key --key-file --seconds --streams --window --mptcp --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -564,10 +564,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand mptcp; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l listen -d 'Where to listen, TCP and UDP [default: 0.0.0.0:4510]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l key -d 'The key that both ends share [default with --serve: a new one, which is printed]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l key-file -d 'Read the key from this file' -r -F
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l seconds -d 'How long each of the five tests takes, seconds' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l seconds -d 'How long each of the five tests takes, and the two of --mptcp, seconds' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l streams -d 'How many connections the tests with several have' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l window -d 'Give receivers of the tests a buffer of this size, such as 16KiB: what would a program with it get?' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l serve -d 'Be the other end: listen, and serve who knows the key'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l mptcp -d 'Test a connection of MPTCP each way, too: is it MPTCP or did it fall back to TCP, and by which subflows, congestion controller and scheduler?'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand probe" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand sim; and not __fish_seen_subcommand_from run sweep check help" -s h -l help -d 'Print help'

@@ -1564,10 +1564,11 @@ _arguments "${_arguments_options[@]}" : \
 '--listen=[Where to listen, TCP and UDP \[default\: 0.0.0.0\:4510\]]:ADDR:PORT:_default' \
 '--key=[The key that both ends share \[default with --serve\: a new one, which is printed\]]:KEY:_default' \
 '(--key)--key-file=[Read the key from this file]:FILE:_files' \
-'--seconds=[How long each of the five tests takes, seconds]:SECS:_default' \
+'--seconds=[How long each of the five tests takes, and the two of --mptcp, seconds]:SECS:_default' \
 '--streams=[How many connections the tests with several have]:N:_default' \
 '--window=[Give receivers of the tests a buffer of this size, such as 16KiB\: what would a program with it get?]:SIZE:_default' \
 '--serve[Be the other end\: listen, and serve who knows the key]' \
+'(--serve)--mptcp[Test a connection of MPTCP each way, too\: is it MPTCP or did it fall back to TCP, and by which subflows, congestion controller and scheduler?]' \
 '--json[Print JSON]' \
 '-h[Print help]' \
 '--help[Print help]' \

@@ -22,7 +22,9 @@ mod up;
 
 pub(crate) use ap::Ap;
 pub(crate) use audit::AuditArgs;
-pub(crate) use clients::{Clients, page as clients_page};
+pub(crate) use clients::Clients;
+#[cfg(feature = "web")]
+pub(crate) use clients::page as clients_page;
 pub(crate) use drain::Drain;
 pub(crate) use flows::{FlowsArgs, flows};
 pub(crate) use grants::{ExitArgs, ForwardArgs, GroupArgs, LimitArgs};

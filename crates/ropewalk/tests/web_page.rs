@@ -23,7 +23,7 @@ const AIM_MS: f64 = 1000.0;
 /// Cuts of which one is in time. On a machine that is busy with other browsers some are late.
 const CUTS: usize = 5;
 /// A picture in the guide is no larger, bytes.
-const PICTURE_MOST: usize = 150_000;
+const PICTURE_MOST: usize = 200_000;
 
 fn web_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("web")
@@ -174,8 +174,8 @@ fn a_client_as_it_is_seen() {
     if screenshots().is_some() {
         std::thread::sleep(COURSE / 2);
     }
-    picture(&mut browser, "web-light.png", (1100, 960, "light"));
-    picture(&mut browser, "web-dark.png", (1100, 960, "dark"));
+    picture(&mut browser, "web-light.png", (1200, 1240, "light"));
+    picture(&mut browser, "web-dark.png", (1200, 1240, "dark"));
     picture(&mut browser, "web-phone.png", (375, 800, "light"));
     browser.look(1200, 900, "light");
     changes_of_a_path(&mut browser, &states);
@@ -281,7 +281,7 @@ fn a_gateway_as_it_is_seen() {
     if screenshots().is_some() {
         std::thread::sleep(COURSE / 2);
     }
-    picture(&mut browser, "web-gateway.png", (1100, 960, "light"));
+    picture(&mut browser, "web-gateway.png", (1200, 1000, "light"));
     browser.eval("document.getElementById('flows-toggle').click()");
     browser.wait_for("document.querySelector('#flows-table tbody tr th .value')?.textContent === 'alice'");
     is_accessible_everywhere(&mut browser, "the page of a gateway");

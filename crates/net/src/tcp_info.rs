@@ -109,9 +109,9 @@ pub fn fell_back(socket: impl AsFd) -> bool {
     // `struct mptcp_info`: six bytes, two of padding, flags, and more that is not looked at.
     let mut info = [0; 16];
     match option(socket, SOL_MPTCP, MPTCP_INFO, &mut info) {
-        Ok(_) => word(&info, 8) & FALLBACK != 0,
+        Ok(12..) => word(&info, 8) & FALLBACK != 0,
         // A kernel without the option, or a socket that is no longer one of MPTCP.
-        Err(_) => true,
+        _ => true,
     }
 }
 

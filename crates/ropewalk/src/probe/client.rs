@@ -218,7 +218,7 @@ impl Session {
         self.channel.send(&Request::Load { streams, seconds: test.seconds, window: test.window, mptcp })?;
         match self.channel.receive()? {
             Reply::Ready => {}
-            Reply::Refused { why } => bail!("the other end refuses {why}"),
+            Reply::Refused { why } => bail!("the other end refuses {}", show::plain(&why)),
             other => bail!("the other end answered something else: {other:?}"),
         }
         let mut connections = Vec::new();
@@ -227,7 +227,13 @@ impl Session {
                 true => ropewalk_net::mptcp::connect(self.server, CONNECT),
                 false => TcpStream::connect_timeout(&self.server, CONNECT),
             };
-            let stream = stream.context("a connection of the test cannot be made")?;
+            let stream = stream.context(match mptcp {
+                true => {
+                    "no connection can be made that asks for MPTCP, though TCP works: somebody may drop SYNs with \
+                     its option; without --mptcp the rest is measured"
+                }
+                false => "a connection of the test cannot be made",
+            })?;
             stream::introduce(&stream, &self.token, *sender)?;
             connections.push((stream, *sender));
         }
@@ -242,7 +248,7 @@ impl Session {
         });
         match self.channel.receive()? {
             Reply::Load { ends } => Ok((own?, ends, echoes)),
-            Reply::Refused { why } => bail!("the other end could not measure: {why}"),
+            Reply::Refused { why } => bail!("the other end could not measure: {}", show::plain(&why)),
             other => bail!("the other end answered something else: {other:?}"),
         }
     }

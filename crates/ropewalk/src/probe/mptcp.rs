@@ -269,9 +269,10 @@ fn fallback(client: &Sample, server: &Sample) -> Verdict {
             "find out who drops such SYNs; as root here, `sysctl -w net.mptcp.blackhole_timeout=0` makes the \
              kernel ask always",
         ),
-        (None, _, Some(false)) => {
-            ("the SYN came to the other end without MPTCP's option: a middlebox took it out", around)
-        }
+        (None, _, Some(false)) => (
+            "the SYN came to the other end without MPTCP's option: a middlebox took it out, or drops SYNs that have it",
+            around,
+        ),
         (None, ..) => ("both ends have MPTCP; probably a middlebox took MPTCP's options out", around),
     };
     Verdict::new(State::Fallback, because, Some(set))

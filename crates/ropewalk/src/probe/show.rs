@@ -60,6 +60,11 @@ fn direction(out: &mut String, name: &str, direction: &Direction) {
     }
 }
 
+/// What the other end says, without what would move the terminal's cursor.
+pub(super) fn plain(words: &str) -> String {
+    words.replace(char::is_control, "?")
+}
+
 /// A connection of MPTCP, as its sender sees it: the sender's controller and scheduler count.
 fn connection(out: &mut String, name: &str, run: &Run, sender: &Sample) {
     let _ = write!(out, "  mptcp {name:<5}           {:>8.1} Mbit/s", run.mbps);
@@ -67,10 +72,10 @@ fn connection(out: &mut String, name: &str, run: &Run, sender: &Sample) {
         out.push_str(" by TCP");
     }
     if let Some(controller) = &sender.controller {
-        let _ = write!(out, "; controller {controller}");
+        let _ = write!(out, "; controller {}", plain(controller));
     }
     if let Some(scheduler) = sender.scheduler.as_ref().filter(|_| run.verdict.state == State::Mptcp) {
-        let _ = write!(out, "; its network namespace has the scheduler {scheduler}");
+        let _ = write!(out, "; its network namespace has the scheduler {}", plain(scheduler));
     }
     out.push('\n');
     for subflow in &sender.subflows {

@@ -366,8 +366,9 @@ fn deframe(
     inboxes: &Inboxes,
     reader: &mut u32,
 ) -> Result<(), Ended> {
-    let (mut at, mut full) = (*reader, None);
+    let mut at = *reader;
     let mut inbox = inboxes.lock(at);
+    let mut full = (!inbox.has_room()).then_some(at);
     let put = |datagram: &[u8]| {
         let number = inboxes.number_for(datagram);
         if number != at {
@@ -424,5 +425,10 @@ mod tests {
             assert_eq!(reader, 1, "while there is room the last is asked");
         }
         assert!(is_full && reader == 0);
+        // What comes later for another loop, in a record of its own, changes nothing.
+        let mut bytes = Vec::new();
+        assert!(frame::put(&mut bytes, &of(1, 4)));
+        deframe(&mut deframer, &bytes, (9, remote), &inboxes, &mut reader).unwrap();
+        assert_eq!(reader, 0);
     }
 }

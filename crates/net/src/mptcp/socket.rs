@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn a_counter_is_found_by_its_name() {
-        let text = "TcpExt: A B\nTcpExt: 1 2\nMPTcpExt: A B\nMPTcpExt: 3 4\n";
-        assert_eq!((count(text, "A"), count(text, "B"), count(text, "C")), (Some(3), Some(4), None));
+        let text = "TcpExt: D A B\nTcpExt: 0 1 2\nMPTcpExt: A B\nMPTcpExt: 3 4\n";
+        assert_eq!((count(text, "A"), count(text, "B"), count(text, "D")), (Some(3), Some(4), None));
         for odd in ["", "MPTcpExt: A B\n", "MPTcpExt: A B\nMPTcpExt: 3\n", "MPTcpExt: A B\nMPTcpExt: 3 x\n"] {
             assert_eq!(count(odd, "B"), None, "{odd}");
         }

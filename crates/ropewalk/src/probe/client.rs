@@ -206,8 +206,8 @@ impl Session {
         let syns = Syns::watch(Sender::Client);
         let (own, theirs, _) = self.test(1, &[sender], true)?;
         let mbps = own.iter().chain(&theirs).map(|end| end.mbps).sum();
-        let sample = |ends: Vec<End>| ends.into_iter().find_map(|end| end.mptcp).unwrap_or_default();
-        let (mut client, server) = (sample(own), sample(theirs));
+        let sample = |ends: Vec<End>| ends.into_iter().find_map(|end| end.mptcp);
+        let (mut client, server) = (sample(own).unwrap_or_default(), sample(theirs));
         client.asked = syns.seen();
         Ok(Run::new(mbps, client, server))
     }
@@ -218,7 +218,7 @@ impl Session {
         self.channel.send(&Request::Load { streams, seconds: test.seconds, window: test.window, mptcp })?;
         match self.channel.receive()? {
             Reply::Ready => {}
-            Reply::Refused { why } => bail!("the other end refuses {}", show::plain(&why)),
+            Reply::Refused { why } => bail!("the other end refuses {why}"),
             other => bail!("the other end answered something else: {other:?}"),
         }
         let mut connections = Vec::new();
@@ -248,7 +248,7 @@ impl Session {
         });
         match self.channel.receive()? {
             Reply::Load { ends } => Ok((own?, ends, echoes)),
-            Reply::Refused { why } => bail!("the other end could not measure: {}", show::plain(&why)),
+            Reply::Refused { why } => bail!("the other end could not measure: {why}"),
             other => bail!("the other end answered something else: {other:?}"),
         }
     }

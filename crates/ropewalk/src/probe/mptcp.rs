@@ -184,7 +184,7 @@ pub(super) struct Run {
     /// What the client says.
     pub client: Sample,
     /// What the server says.
-    pub server: Sample,
+    pub server: Option<Sample>,
 }
 
 /// What became of a connection.
@@ -218,22 +218,35 @@ impl Verdict {
 
 impl Run {
     /// From what both ends say.
-    pub(super) fn new(mbps: f64, client: Sample, server: Sample) -> Run {
-        let verdict = match (client.is_mptcp, server.is_mptcp) {
+    pub(super) fn new(mbps: f64, client: Sample, server: Option<Sample>) -> Run {
+        let verdict = match &server {
+            Some(server) => Verdict::of(&client, server),
+            None => Verdict::new(
+                State::Unknown,
+                "the other end does not say what its kernel did",
+                Some("use this version of ropewalk there, too"),
+            ),
+        };
+        Run { mbps, verdict, client, server }
+    }
+}
+
+impl Verdict {
+    fn of(client: &Sample, server: &Sample) -> Verdict {
+        match (client.is_mptcp, server.is_mptcp) {
             (Some(true), Some(false)) | (Some(false), Some(true)) => Verdict::new(
                 State::Fallback,
                 "one end has MPTCP and the other has TCP, so something between them takes connections itself",
                 Some("let connections go round that proxy or load balancer"),
             ),
-            (Some(false), _) | (_, Some(false)) => fallback(&client, &server),
+            (Some(false), _) | (_, Some(false)) => fallback(client, server),
             (None, None) => Verdict::new(
                 State::Unknown,
-                "the kernels of both ends do not say; Linux does since 5.16",
-                None,
+                "the kernels of both ends do not say",
+                Some("use Linux 5.16 or later at one of them"),
             ),
             (Some(true), _) | (_, Some(true)) => used(client.subflows.len().max(server.subflows.len())),
-        };
-        Run { mbps, verdict, client, server }
+        }
     }
 }
 
@@ -289,7 +302,7 @@ mod tests {
     }
 
     fn verdict(client: Sample, server: Sample) -> Verdict {
-        Run::new(1.0, client, server).verdict
+        Run::new(1.0, client, Some(server)).verdict
     }
 
     #[test]
@@ -304,6 +317,8 @@ mod tests {
             assert!(one.set.unwrap().contains("ip mptcp endpoint add"), "{one:?}");
         }
         assert_eq!(verdict(sample(None, 0), sample(None, 0)).state, State::Unknown);
+        let silent = Run::new(1.0, sample(Some(false), 0), None).verdict;
+        assert!(silent.state == State::Unknown && silent.because.contains("does not say"), "{silent:?}");
     }
 
     #[test]
@@ -316,7 +331,6 @@ mod tests {
             (tcp(None, Some(false)), tcp(None, Some(false)), "this machine did not ask"),
             (tcp(None, Some(true)), tcp(None, Some(false)), "the SYN came to the other end without"),
             (tcp(None, Some(true)), tcp(None, Some(true)), "probably a middlebox"),
-            (tcp(None, None), Sample::default(), "probably a middlebox"),
             (sample(Some(true), 1), tcp(None, Some(true)), "one end has MPTCP and the other has TCP"),
         ] {
             let found = verdict(client, server);

@@ -23,7 +23,7 @@ pub(super) fn render(f: &Findings) -> String {
     let _ = writeln!(out, "  both ways   {:.1} Mbit/s together", f.both_mbps);
     if let Some(Both { up, down }) = &f.mptcp {
         connection(&mut out, "up", up, &up.client);
-        connection(&mut out, "down", down, &down.server);
+        connection(&mut out, "down", down, &down.server.clone().unwrap_or_default());
     }
     finding(&mut out, "up", &f.limit_up);
     finding(&mut out, "down", &f.limit_down);
@@ -60,11 +60,6 @@ fn direction(out: &mut String, name: &str, direction: &Direction) {
     }
 }
 
-/// What the other end says, without what would move the terminal's cursor.
-pub(super) fn plain(words: &str) -> String {
-    words.replace(char::is_control, "?")
-}
-
 /// A connection of MPTCP, as its sender sees it: the sender's controller and scheduler count.
 fn connection(out: &mut String, name: &str, run: &Run, sender: &Sample) {
     let _ = write!(out, "  mptcp {name:<5}           {:>8.1} Mbit/s", run.mbps);
@@ -72,10 +67,10 @@ fn connection(out: &mut String, name: &str, run: &Run, sender: &Sample) {
         out.push_str(" by TCP");
     }
     if let Some(controller) = &sender.controller {
-        let _ = write!(out, "; controller {}", plain(controller));
+        let _ = write!(out, "; controller {controller}");
     }
     if let Some(scheduler) = sender.scheduler.as_ref().filter(|_| run.verdict.state == State::Mptcp) {
-        let _ = write!(out, "; its network namespace has the scheduler {}", plain(scheduler));
+        let _ = write!(out, "; its network namespace has the scheduler {scheduler}");
     }
     out.push('\n');
     for subflow in &sender.subflows {

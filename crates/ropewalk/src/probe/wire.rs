@@ -12,6 +12,7 @@
 
 use super::mptcp::Sample;
 use crate::exit::{Code, failure};
+use crate::roam::text::is_deceiving;
 use anyhow::{Context, Result};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -19,6 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ropewalk_net::patience::{ReadUntil, is_late};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -233,7 +235,8 @@ impl Channel {
         if line.is_empty() {
             return Ok(None);
         }
-        serde_json::from_slice(&line)
+        let what = serde_json::from_slice(&line).map(plain);
+        what.and_then(serde_json::from_value)
             .map(Some)
             .context("the other end speaks something else; is it `ropewalk probe --serve` of this version?")
     }
@@ -307,6 +310,17 @@ impl Request {
     }
 }
 
+/// The same without what a terminal would obey: what the other end says is printed, also in errors.
+fn plain(value: Value) -> Value {
+    let words = |text: String| text.replace(|c: char| c.is_control() || is_deceiving(c), "?");
+    match value {
+        Value::String(text) => Value::String(words(text)),
+        Value::Array(all) => all.into_iter().map(plain).collect(),
+        Value::Object(all) => all.into_iter().map(|(key, value)| (words(key), plain(value))).collect(),
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,6 +373,24 @@ mod tests {
         let error = client.introduce(&Key::new("rope")).unwrap_err();
         theirs.join().unwrap();
         assert!(error.to_string().contains("does not know the key"), "{error}");
+    }
+
+    #[test]
+    fn what_the_other_end_says_moves_no_cursor() {
+        let (mut client, mut server) = pair();
+        let mut say = |line: &str| {
+            server.writer.write_all(line.as_bytes()).unwrap();
+            client.receive::<Reply>().map_or_else(|e| format!("{e:#}"), |reply| format!("{reply:?}"))
+        };
+        let refused =
+            serde_json::to_string(&Reply::Refused { why: "\u{1b}[2J\u{9b}1m\u{202e}".into() }).unwrap();
+        for line in [refused + "\n", "{\"say\":\"\\u001b]0;x\\u0007\"}\n".into()] {
+            let said = say(&line);
+            assert!(
+                said.contains('?') && !said.contains(|c: char| c.is_control() || is_deceiving(c)),
+                "{said}"
+            );
+        }
     }
 
     #[test]

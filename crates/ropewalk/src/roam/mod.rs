@@ -34,7 +34,7 @@ mod rest;
 mod scan;
 mod signal;
 mod station;
-mod text;
+pub(crate) mod text;
 mod top;
 mod tunnels;
 

@@ -22,7 +22,8 @@ pub(super) fn ssid(bytes: &[u8]) -> String {
     out
 }
 
-fn is_deceiving(c: char) -> bool {
+/// What turns the direction of the text, joins characters, or is not seen.
+pub(crate) fn is_deceiving(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 

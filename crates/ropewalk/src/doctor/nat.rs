@@ -18,11 +18,11 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mapping {
     /// The same, and the endpoints have two addresses.
-    OneForAll,
+    EndpointIndependent,
     /// The same, but the endpoints differ in the port alone.
-    OneForAddress,
+    PortIndependent,
     /// Not the same.
-    ForEach,
+    DestinationDependent,
 }
 
 impl Seen {
@@ -36,9 +36,9 @@ impl Seen {
             return None;
         }
         Some(match is_same(self.outside, second.outside) {
-            false => Mapping::ForEach,
-            true if self.remote.ip() == second.remote.ip() => Mapping::OneForAddress,
-            true => Mapping::OneForAll,
+            false => Mapping::DestinationDependent,
+            true if self.remote.ip() == second.remote.ip() => Mapping::PortIndependent,
+            true => Mapping::EndpointIndependent,
         })
     }
 
@@ -53,11 +53,11 @@ impl Seen {
             _ => "NAT",
         };
         let how = match mapping {
-            Some(Mapping::ForEach) => "a mapping for each destination",
+            Some(Mapping::DestinationDependent) => "a mapping for each destination",
             // A NAT that keeps ports shows the same to all, whatever it maps by.
             _ if self.own.port() == self.outside.port() => "port kept",
-            Some(Mapping::OneForAll) => "one mapping for all destinations",
-            Some(Mapping::OneForAddress) => "one mapping for all ports of the gateway",
+            Some(Mapping::EndpointIndependent) => "one mapping for all destinations",
+            Some(Mapping::PortIndependent) => "one mapping for all ports of the gateway",
             None => "port changed",
         };
         format!("seen as {} ({nat}, {how})", self.outside)
@@ -105,13 +105,29 @@ mod tests {
         let (own, outside) = ("192.168.1.2:40000", "203.0.113.7:50000");
         let first = seen("198.51.100.1:4500", own, outside);
         let mapping = |remote, own, outside| first.mapping(&seen(remote, own, outside));
-        assert_eq!(mapping("198.51.100.2:4500", own, outside), Some(Mapping::OneForAll));
-        assert_eq!(mapping("198.51.100.1:443", own, outside), Some(Mapping::OneForAddress));
+        assert_eq!(mapping("198.51.100.2:4500", own, outside), Some(Mapping::EndpointIndependent));
+        assert_eq!(mapping("198.51.100.1:443", own, outside), Some(Mapping::PortIndependent));
         for other in ["203.0.113.7:50001", "203.0.113.8:50000"] {
-            assert_eq!(mapping("198.51.100.2:4500", own, other), Some(Mapping::ForEach));
-            assert_eq!(mapping("198.51.100.1:443", own, other), Some(Mapping::ForEach));
+            assert_eq!(mapping("198.51.100.2:4500", own, other), Some(Mapping::DestinationDependent));
+            assert_eq!(mapping("198.51.100.1:443", own, other), Some(Mapping::DestinationDependent));
         }
         assert_eq!(mapping("198.51.100.2:4500", "192.168.1.3:40000", outside), None);
+    }
+
+    #[test]
+    fn a_mapping_shows_where_ports_are_changed() {
+        let words = |own, mapping| seen("198.51.100.1:4500", own, "203.0.113.7:50000").words(Some(mapping));
+        let changed = "192.168.1.2:40000";
+        for (mapping, says) in [
+            (Mapping::EndpointIndependent, "one mapping for all destinations"),
+            (Mapping::PortIndependent, "one mapping for all ports of the gateway"),
+            (Mapping::DestinationDependent, "a mapping for each destination"),
+        ] {
+            assert!(words(changed, mapping).contains(says), "{mapping:?}");
+        }
+        let kept = "192.168.1.2:50000";
+        assert!(words(kept, Mapping::EndpointIndependent).contains("port kept"));
+        assert!(words(kept, Mapping::DestinationDependent).contains("a mapping for each"));
     }
 
     #[test]

@@ -67,9 +67,16 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
             found.push(*listen);
         }
     }
-    // Each address with all of its ports, the IP versions in turn: the limit leaves out the last addresses.
+    let mut found = in_turn(found);
+    found.truncate(ENDPOINTS_MAX);
+    Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
+}
+
+/// Public addresses first, each with all of its ports and the IP versions in turn: a limit leaves out the last addresses.
+fn in_turn(mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let mut seen = BTreeSet::new();
     found.retain(|a| seen.insert(*a));
+    found.sort_by_key(|a| !is_public(a.ip()));
     let mut order: Vec<IpAddr> = Vec::new();
     for ip in found.iter().map(SocketAddr::ip) {
         if !order.contains(&ip) {
@@ -79,8 +86,7 @@ pub(crate) fn of(listening: &Listening) -> anyhow::Result<Vec<Endpoint>> {
     let rank =
         |a: &SocketAddr| order.iter().filter(|ip| ip.is_ipv4() == a.is_ipv4()).position(|ip| *ip == a.ip());
     found.sort_by_key(|a| (!is_public(a.ip()), rank(a), a.is_ipv6()));
-    found.truncate(ENDPOINTS_MAX);
-    Ok(found.into_iter().map(|a| Endpoint { host: Host::Address(a.ip()), port: a.port() }).collect())
+    found
 }
 
 /// The same for TLS, beside the `endpoints` of a token: none where TLS is not offered.
@@ -132,6 +138,18 @@ mod tests {
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(found[..4], ["192.0.2.1:4500", "192.0.2.1:443", "[2001:db8::1]:4500", "192.0.2.2:4500"]);
         assert_eq!(found.len(), ENDPOINTS_MAX);
+    }
+
+    #[test]
+    fn a_public_address_behind_private_ones_is_named() {
+        let v4 = (1..=4).map(|n: u8| IpAddr::from([10, 0, 0, n])).chain([IpAddr::from([203, 0, 114, 1])]);
+        let v6 = (1..=4).map(|n: u16| IpAddr::from([0x2a00, 0, 0, 0, 0, 0, 0, n]));
+        let all: Vec<IpAddr> = v4.chain(v6).collect();
+        let listen =
+            [4500, 443].into_iter().flat_map(|port| all.iter().map(move |ip| SocketAddr::new(*ip, port)));
+        let found = of(&Listening { listen: listen.collect(), ..Listening::default() }).unwrap();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found[..3], ["203.0.114.1:4500", "203.0.114.1:443", "[2a00::1]:4500"]);
     }
 
     #[test]

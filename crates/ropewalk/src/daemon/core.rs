@@ -259,21 +259,10 @@ impl Core {
             taken += d.data.len();
             self.turn.bytes += d.data.len();
             let local = if self.keep_local { d.to } else { None };
-            if let Some(workers) = &self.workers
-                && let shard = workers.shard()
-                && d.data.chunks(d.segment_size.max(1)).any(|one| shard.number_for(one) != shard.number())
-            {
-                let input = Input::Datagrams {
-                    link: id,
-                    remote: d.from,
-                    local,
-                    segment: d.segment_size,
-                    bytes: d.data,
-                    ecn: d.tos & 3,
-                };
-                self.sort(input);
-                continue;
-            }
+            let is_mixed = self.workers.as_ref().is_some_and(|workers| {
+                let shard = workers.shard();
+                d.data.chunks(d.segment_size.max(1)).any(|one| shard.number_for(one) != shard.number())
+            });
             let input = Input::Datagrams {
                 link: id,
                 remote: d.from,
@@ -282,7 +271,10 @@ impl Core {
                 bytes: d.data,
                 ecn: d.tos & 3,
             };
-            self.engine.handle(input, clock::now());
+            match is_mixed {
+                true => self.sort(input),
+                false => self.engine.handle(input, clock::now()),
+            }
             if taken >= TURN_BYTES {
                 taken = 0;
                 self.pump()?;

@@ -283,6 +283,10 @@ impl Engine {
 
     /// Gateway: the same for all clients.
     pub fn dismiss_all(&mut self, why: &'static str) {
+        // Also whom a handshake on its way was to let in, where nobody is connected.
+        if let Role::Gateway(g) = &mut self.role {
+            g.handshakes.expulsions += 1;
+        }
         let clients: BTreeSet<PublicKey> = self.of_key.iter().map(|(client, _)| *client).collect();
         clients.iter().for_each(|client| self.end_sessions(client, 0, why));
     }

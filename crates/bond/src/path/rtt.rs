@@ -10,8 +10,10 @@ const INITIAL: Duration = Duration::from_millis(333);
 /// Kernel timers and scheduling on both ends; RFC 9002's kGranularity.
 const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// What leaves alone weighs a quarter, and everything else an eighth: probes are few, and eight of them find a delay that fell.
-const ALONE_WEIGHT: f64 = 4.0;
+/// Gain of the smoothed one-way delay (RFC 6298's, §2.3).
+const GAIN: f64 = 0.125;
+/// Of what leaves alone: probes are few, and eight of them find a delay that fell.
+const ALONE_GAIN: f64 = 0.25;
 
 /// Estimates from acknowledgements (RFC 9002 §5).
 #[derive(Debug)]
@@ -33,16 +35,16 @@ struct Owd {
     dev_us: f64,
     /// What `smooth_us` was after the last datagram that left alone.
     alone_us: f64,
-    /// Until when `smooth_us` holds: what waits drains from then on.
-    last: Time,
+    /// When `smooth_us` was last set: from then on a queue drains.
+    drains_from: Time,
 }
 
 impl Owd {
-    /// The smoothed delay if nothing was on the way since the last sample: what waited has had that
-    /// time to drain.
+    /// The smoothed delay if nothing was on the way since it was set: what waited has had that time
+    /// to drain.
     fn drained_us(&self, now: Time) -> f64 {
         let least = self.smooth_us - self.queued_us();
-        let drained = self.smooth_us - now.since(self.last).as_micros() as f64;
+        let drained = self.smooth_us - now.since(self.drains_from).as_micros() as f64;
         drained.max(self.alone_us.clamp(least, self.smooth_us))
     }
 
@@ -87,26 +89,27 @@ impl Rtt {
     /// A packet leaves while nothing else is on the way.
     pub(crate) fn on_sent_alone(&mut self, now: Time) {
         if let Some(o) = &mut self.owd {
-            (o.smooth_us, o.last) = (o.drained_us(now), now);
+            (o.smooth_us, o.drains_from) = (o.drained_us(now), now);
         }
     }
 
-    /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the session. `is_alone`: nothing else was on the
-    /// way when it left. Returns its queueing delay: what it took over the smallest seen lately.
+    /// A packet took `relative_us` from end to end, plus an offset that is the same for all paths of the
+    /// session. `is_alone`: nothing else was on the way when it left. Returns its queueing delay: what it
+    /// took over the smallest seen lately.
     pub(crate) fn on_one_way(&mut self, now: Time, is_alone: bool, relative_us: i64) -> Duration {
         let owd = self.owd.get_or_insert_with(|| Owd {
             min: WindowedMin::new(MIN_WINDOW),
             smooth_us: relative_us as f64,
             dev_us: 0.0,
             alone_us: relative_us as f64,
-            last: now,
+            drains_from: now,
         });
         let min = owd.min.update(now, (relative_us + OWD_BIAS) as u64) as i64 - OWD_BIAS;
         let off = relative_us as f64 - owd.smooth_us;
-        owd.smooth_us += off / if is_alone { ALONE_WEIGHT } else { 8.0 };
-        owd.dev_us += (off.abs() - owd.dev_us) / 8.0;
+        owd.smooth_us += off * if is_alone { ALONE_GAIN } else { GAIN };
+        owd.dev_us += (off.abs() - owd.dev_us) * GAIN;
         owd.alone_us = if is_alone { owd.smooth_us } else { owd.alone_us.min(owd.smooth_us) };
-        owd.last = now;
+        owd.drains_from = now;
         Duration::from_micros((relative_us - min).max(0) as u64)
     }
 
@@ -141,8 +144,8 @@ impl Rtt {
     }
 
     /// Smoothed one-way delay, microseconds, with the session's clock offset in it; `None` before
-    /// the first sample. `idle`: nothing is on the way, so what waited at the last sample has had
-    /// the time since then to drain.
+    /// the first sample. `idle`: nothing is on the way, so what waited has had the time since then to
+    /// drain.
     pub(crate) fn one_way_us(&self, now: Time, idle: bool) -> Option<f64> {
         let o = self.owd.as_ref()?;
         Some(if idle { o.drained_us(now) } else { o.smooth_us })

@@ -12,8 +12,8 @@ use crate::state::quotas::Quotas;
 use clap::Args;
 use std::fmt::Write;
 
-/// Clients that a daemon is asked for at a time.
-const PAGE: u16 = 4096;
+/// Clients that a daemon is asked for at a time: as many as fit a line, since a gateway without a store looks at all of them each time.
+const PAGE: u16 = u16::MAX;
 
 /// `ropewalk clients`.
 #[derive(Debug, Args)]
@@ -62,7 +62,9 @@ pub(crate) fn page(
 ) -> anyhow::Result<(Vec<KnownClient>, u64)> {
     match daemon.ask(&Request::Clients { after, most })? {
         Response::Clients { clients, total } => Ok((clients, total)),
-        other => anyhow::bail!("the daemon gave an answer to another question: {other:?}"),
+        other => anyhow::bail!(
+            "the daemon gave an answer to another question ({other:?}): restart it if it is of another version"
+        ),
     }
 }
 

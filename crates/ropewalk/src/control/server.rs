@@ -108,7 +108,7 @@ fn converse(stream: UnixStream, handler: &dyn ControlHandler) -> anyhow::Result<
             Ok(request) => handler.answer(request, by),
             Err(error) => {
                 let sentence = format!(
-                    "the daemon does not understand the request ({error}): restart it if it is older"
+                    "the daemon does not understand the request ({error}): restart it if it is older, or use the program that it was started from"
                 );
                 Response::refused(&failure(Code::Usage, sentence))
             }

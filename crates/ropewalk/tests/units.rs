@@ -56,6 +56,14 @@ fn is_below_three(unit: &Path) -> bool {
 }
 
 #[test]
+fn the_unit_of_a_congestion_controller_may_load_bpf_and_no_more() {
+    let unit = unit("mptcp-cc@");
+    let may = "CAP_BPF CAP_PERFMON CAP_NET_ADMIN CAP_SYS_ADMIN CAP_DAC_OVERRIDE";
+    assert_eq!(setting(&unit, "CapabilityBoundingSet"), may);
+    assert_eq!(setting(&unit, "SystemCallFilter"), "@system-service bpf");
+}
+
+#[test]
 fn a_unit_grants_little() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         ropewalk_skip::skip("there is no systemd-analyze here");

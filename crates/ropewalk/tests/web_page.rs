@@ -20,8 +20,8 @@ use std::time::{Duration, SystemTime};
 const COURSE: Duration = Duration::from_secs(100);
 /// The page shows within this time that a link was cut, ms.
 const AIM_MS: f64 = 1000.0;
-/// Cuts of which one is in time. On a machine that is busy with other browsers some are late.
-const CUTS: usize = 5;
+/// Cuts, of which the median is in time.
+const CUTS: usize = 3;
 /// A picture in the guide is no larger, bytes.
 const PICTURE_MOST: usize = 200_000;
 
@@ -163,11 +163,13 @@ fn a_client_as_it_is_seen() {
     ));
     assert_eq!(browser.eval("document.getElementById('flows-toggle').getAttribute('aria-expanded')"), "true");
 
-    let mut all: Vec<f64> = Vec::new();
-    while !all.iter().any(|shown| (0.0..=AIM_MS).contains(shown)) {
-        assert!(all.len() < CUTS, "the page is to show a cut within {AIM_MS} ms: {all:.0?}");
-        all.push(shows_a_cut(&mut browser, &lab));
-    }
+    let mut all: Vec<f64> = (0..CUTS).map(|_| shows_a_cut(&mut browser, &lab)).collect();
+    all.sort_by(f64::total_cmp);
+    println!("cuts were shown after {all:.0?} ms");
+    assert!(
+        all[0] > 0.0 && all[CUTS / 2] <= AIM_MS,
+        "the page is to show a cut within {AIM_MS} ms: {all:.0?}"
+    );
     // How many noticed depends on how busy this machine is.
     browser.wait_for("/wan2 was dead for [0-9.]+ s; [0-9]+ of [1-9][0-9]* connections? noticed/.test(document.querySelector('.timeline').textContent)");
 

@@ -59,15 +59,21 @@ fn a_path_that_rests_lengthens_no_queue() {
     assert!(told < 2.5 * alone, "{told} {alone}");
 }
 
-/// Goodput, the mean of eight seeds: some differ by half.
-fn mean(text: &str) -> f64 {
-    each(1..=8, |seed| flow(&run(&format!("seed = {seed}\n{text}")), "f").goodput_mbps).iter().sum::<f64>()
-        / 8.0
+/// Goodputs of eight seeds, the least first.
+fn goodputs(text: &str) -> Vec<f64> {
+    let mut all = each(1..=8, |seed| flow(&run(&format!("seed = {seed}\n{text}")), "f").goodput_mbps);
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn median(text: &str) -> f64 {
+    let all = goodputs(text);
+    (all[3] + all[4]) / 2.0
 }
 
 #[test]
 fn access_points_that_are_alike_are_used_as_ever() {
-    let carried = |more: &str| mean(&text(500, "1Gbit/s", more));
+    let carried = |more: &str| median(&text(500, "1Gbit/s", more));
     let (none, told) = (carried(""), carried(TELLS));
     assert!((told / none - 1.0).abs() < 0.06, "{none} {told}");
 }
@@ -115,10 +121,13 @@ fn on_air(metres: u32, paths: &str, more: &str) -> String {
 #[test]
 fn what_a_client_measures_on_802_11_does_the_same() {
     let both = "[\"wlan1\", \"wlan2\"]";
-    let alone = mean(&on_air(15, "[\"wlan2\"]", ""));
-    let (none, told) = (mean(&on_air(15, both, "")), mean(&on_air(15, both, TELLS)));
-    assert!(told > 0.92 * alone && none < 0.86 * told, "{told} of {alone}, {none} untold");
+    let alone = median(&on_air(15, "[\"wlan2\"]", ""));
+    let (none, told) = (median(&on_air(15, both, "")), median(&on_air(15, both, TELLS)));
+    assert!(told > 0.95 * alone && none < 0.85 * told, "{told} of {alone}, {none} untold");
+    // In a run of nine a first packet time is wrong, and stands while its path rests.
+    let bad = goodputs(&on_air(15, both, TELLS)).iter().filter(|g| **g < 0.7 * alone).count();
+    assert!(bad <= 1, "{bad}");
     // The null case: the first is out of reach, and there is nothing to leave to anybody.
-    let (none, told) = (mean(&on_air(18, both, "")), mean(&on_air(18, both, TELLS)));
+    let (none, told) = (median(&on_air(18, both, "")), median(&on_air(18, both, TELLS)));
     assert!((told / none - 1.0).abs() < 0.01, "{told} {none}");
 }

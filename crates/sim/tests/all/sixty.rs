@@ -27,14 +27,7 @@ fn carried(distance: &str, cause: &str, seed: u64) -> (f64, f64) {
 #[test]
 fn acknowledgements_in_bursts_are_no_faster_path() {
     // With rates of when acknowledgements came 13, 19, 8, 2 and 1 % were dropped.
-    let runs = [
-        ("10ft", "none", 1),
-        ("10ft", "lumps", 1),
-        ("70ft", "lumps", 1),
-        ("70ft", "none", 2),
-        // Under jitter HyStart inside ends early with seeds 2, 17 and 27 of forty.
-        ("10ft", "jitter", 3),
-    ];
+    let runs = [("10ft", "none", 1), ("10ft", "lumps", 1), ("70ft", "lumps", 1), ("70ft", "none", 2)];
     for ((distance, cause, seed), (goodput, dropped)) in
         runs.into_iter().zip(each(runs, |(distance, cause, seed)| carried(distance, cause, seed)))
     {
@@ -43,4 +36,14 @@ fn acknowledgements_in_bursts_are_no_faster_path() {
         // A window for the luckiest round trip held startup where it was: 1200 of these 2300.
         assert!(goodput > if distance == "10ft" { 2100.0 } else { 1450.0 }, "{goodput}");
     }
+}
+
+/// Under jitter HyStart inside ends early in one start of thirteen, and the controller has no part in that.
+#[test]
+fn acknowledgements_under_jitter_are_no_faster_path() {
+    let mut runs = each(1..=8, |seed| carried("10ft", "jitter", seed));
+    println!("Mb/s and share dropped: {runs:.3?}");
+    assert!(runs.iter().all(|run| run.1 < 0.03), "{runs:?}");
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert!(runs[3].0 > 2100.0 && runs[2].0 > 1900.0, "{runs:?}");
 }

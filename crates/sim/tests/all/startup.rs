@@ -22,8 +22,8 @@ fn carried(seed: u64) -> (f64, u64) {
 /// 25.2 Mbit/s with seeds 4 and 8, a queue of 100 ms, and 18 and 44 packets dropped.
 #[test]
 fn a_path_that_a_burst_fills_each_round_trip_is_found_full() {
-    for (goodput, dropped) in each([4, 8], carried) {
-        println!("{goodput:.2} Mb/s, {dropped} dropped");
-        assert!(goodput > 0.905 * MBPS.iter().sum::<f64>() && dropped == 0, "{goodput} {dropped}");
-    }
+    let runs = each(1..=8, carried);
+    println!("Mb/s and dropped: {runs:.2?}");
+    let (sum, mean) = (MBPS.iter().sum::<f64>(), runs.iter().map(|r| r.0).sum::<f64>() / 8.0);
+    assert!(mean > 0.92 * sum && runs.iter().all(|r| r.0 > 0.9 * sum && r.1 == 0), "{runs:?}");
 }

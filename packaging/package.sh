@@ -15,6 +15,8 @@ declare -A OPENWRT=(
     [arm64]="aarch64_generic aarch64_cortex-a53 aarch64_cortex-a72"
     [armv7]="arm_cortex-a7_neon-vfpv4 arm_cortex-a9_vfpv3-d16 arm_cortex-a15_neon-vfpv4"
 )
+# Those whose standard library is built here from its source (cargo's build-std), since rustup has none.
+declare -A BUILD_STD=()
 # Those that can be built here: `ARCHES=arm64 ./run package image` makes one alone.
 read -ra ARCHES <<<"${ARCHES:-amd64 arm64 armv7}"
 
@@ -40,9 +42,6 @@ package_all() {
     [ ${#SKIPS[@]} = 0 ] || printf '%s\n' "${SKIPS[@]}"
 }
 
-# Those whose standard library is built here from its source, since rustup has none.
-STD_BY_US=
-
 # The standard library for each machine, a C compiler and linker for all of them, and emulators.
 # A deb for this machine needs none of it.
 cross_parts() {
@@ -55,7 +54,7 @@ cross_parts() {
             there+=("$arch")
         elif rustup --quiet component add rust-src 2>/dev/null; then
             there+=("$arch")
-            STD_BY_US+=" $arch"
+            BUILD_STD[$arch]=1
         else
             unreached "$arch: skipped: rustup can get neither Rust's standard library for ${TRIPLE[$arch]} nor its source"
         fi
@@ -81,15 +80,14 @@ emulator() {
 
 # ARCH PROFILE [OPTION…]: a static program, whose place is printed. Cargo builds what has changed.
 cross() {
-    local arch=$1 profile=$2 triple=${TRIPLE[$1]} more=()
+    local arch=$1 profile=$2 triple=${TRIPLE[$1]} with=(env CARGO_PROFILE_DIST_STRIP=symbols)
     shift 2
-    export CARGO_PROFILE_DIST_STRIP=symbols
-    if [[ "$STD_BY_US " = *" $arch "* ]]; then
+    if [ -n "${BUILD_STD[$arch]:-}" ]; then
         # Stable cargo builds no std, and std from source has no start files of musl: zig has.
-        more=(env RUSTC_BOOTSTRAP=1 "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$triple")_RUSTFLAGS=-C link-self-contained=no")
+        with+=(RUSTC_BOOTSTRAP=1 "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$triple")_RUSTFLAGS=-C link-self-contained=no")
         set -- -Z build-std=std,panic_unwind,panic_abort "$@"
     fi
-    "${more[@]}" cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2 || return
+    "${with[@]}" cargo zigbuild --quiet --profile "$profile" --target "$triple" -p ropewalk --bin ropewalk "$@" >&2 || return
     echo "$TARGET/$triple/$profile/ropewalk"
 }
 

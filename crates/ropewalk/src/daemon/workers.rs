@@ -27,7 +27,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Messages of a kind that wait for a loop at most: bytes of packets and of datagrams, clients to let in, news of paths.
 /// Beyond, packets and datagrams are dropped as by a full queue, clients ask again, and news of paths are not told.
 const MOST: [usize; 4] = [1 << 20, 1 << 20, 256, 1024];
+const PACKETS: usize = 0;
+const DATAGRAMS: usize = 1;
 const VISITORS: usize = 2;
+const PATHS: usize = 3;
 /// Messages that a loop takes before its sockets get their turn.
 pub(super) const TURN: usize = 256;
 
@@ -64,10 +67,10 @@ impl Message {
     /// and the end are always told: each answers one of the bounded.
     fn cost(&self) -> Option<(usize, usize)> {
         match self {
-            Message::Packet { bytes, .. } => Some((0, bytes.len() + size_of::<Message>())),
-            Message::Datagrams { bytes, .. } => Some((1, bytes.len() + size_of::<Message>())),
+            Message::Packet { bytes, .. } => Some((PACKETS, bytes.len() + size_of::<Message>())),
+            Message::Datagrams { bytes, .. } => Some((DATAGRAMS, bytes.len() + size_of::<Message>())),
             Message::Visitor(_) => Some((VISITORS, 1)),
-            Message::Event(Event::Path { .. } | Event::Outage { .. }) => Some((3, 1)),
+            Message::Event(Event::Path { .. } | Event::Outage { .. }) => Some((PATHS, 1)),
             _ => None,
         }
     }
@@ -421,10 +424,10 @@ mod tests {
         let [first, second] = two();
         let remote = SocketAddr::from(([192, 0, 2, 1], 4500));
         let path = || Message::Event(Event::Path { peer: ALICE, path: 0, remote, state: State::Active });
-        assert_eq!((0..5000).filter(|_| second.send(0, path())).count(), MOST[3]);
+        assert_eq!((0..5000).filter(|_| second.send(0, path())).count(), MOST[PATHS]);
         let went = Message::Event(Event::ClientDown { client: ALICE, why: "" });
         assert!(second.send(0, went));
-        assert_eq!(std::iter::from_fn(|| first.next()).count(), MOST[3] + 1);
+        assert_eq!(std::iter::from_fn(|| first.next()).count(), MOST[PATHS] + 1);
     }
 
     #[test]

@@ -160,9 +160,9 @@ impl Role for Gateway {
         self.worker.note(&event, now);
         match event {
             Event::ClientUp { client, remote, device, inside } => {
-                tracing::info!(client = self.worker.name(&client), %remote, "client connected");
-                self.worker.clients.came(&client);
                 let name = self.worker.name(&client);
+                tracing::info!(client = name, %remote, "client connected");
+                self.worker.clients.came(&client);
                 if let Some(hooks) = &mut self.hooks {
                     hooks.came(client, self.worker.clients.name_of(&client), &inside, remote.ip());
                 }
@@ -170,26 +170,22 @@ impl Role for Gateway {
                 self.worker.accounts.iter().for_each(|accounts| accounts.quotas().look());
                 self.neighbours.iter().for_each(Neighbours::look);
                 self.audit.note(Entry::new("came").client(&name).address(remote.to_string()));
-                running.history.note(now, What::ClientUp { peer: self.worker.name(&client) });
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.plug(running, client, device)) {
-                    tracing::error!(
-                        client = self.worker.name(&client),
-                        "{error:#}: it has no device until it connects again"
-                    );
+                    tracing::error!(client = name, "{error:#}: it has no device until it connects again");
                 }
+                running.history.note(now, What::ClientUp { peer: name });
             }
             Event::ClientDown { client, why } => {
-                tracing::info!(client = self.worker.name(&client), why, "client disconnected");
+                let name = self.worker.name(&client);
+                tracing::info!(client = name, why, "client disconnected");
                 self.worker.clients.went(&client);
                 self.hooks.iter_mut().for_each(|hooks| hooks.went(&client));
-                self.worker.keeper.went(&self.worker.name(&client));
-                self.audit.note(Entry::new("left").client(&self.worker.name(&client)).detail(why));
-                running
-                    .history
-                    .note(now, What::ClientDown { peer: self.worker.name(&client), why: why.into() });
+                self.worker.keeper.went(&name);
+                self.audit.note(Entry::new("left").client(&name).detail(why));
                 if let Some(Err(error)) = self.ports.as_mut().map(|p| p.unplug(running, &client)) {
-                    tracing::warn!(client = self.worker.name(&client), "{error:#}");
+                    tracing::warn!(client = name, "{error:#}");
                 }
+                running.history.note(now, What::ClientDown { peer: name, why: why.into() });
             }
             Event::Path { peer, path, remote, state } => {
                 tracing::info!(client = self.worker.name(&peer), path, %remote, state = state.name(), "path");

@@ -7,7 +7,7 @@ mod common;
 use common::backhaul::eventually;
 use common::certificate::certificate;
 use common::page::{blocks, commands, run, start};
-use common::{SOON, States, lab, root, ropewalk, up};
+use common::{SOON, States, drop_at, lab, root, ropewalk, up};
 use ropewalk_lab::{Paths, Process};
 use rustix::process::Signal;
 
@@ -82,8 +82,7 @@ fn the_commands_of_the_page_do_what_it_says() {
     }
     let (lab, states) = (lab(), States::new("guide-hindered"));
     let mut bond = Bond { client: None, gateway: None, lab, states };
-    let rules = "table inet hinder { chain i { type filter hook input priority 0; iifname wan2 udp dport 4500 drop; }\n}";
-    bond.lab.gateway.shell(&format!("nft '{rules}'")).unwrap();
+    drop_at(&bond.lab.gateway, &["iifname wan2 udp dport 4500"]);
     let mut seen = Vec::new();
     for command in commands(PAGE) {
         let of = |end: &str| command.replace("DIR", &bond.states.of(end));

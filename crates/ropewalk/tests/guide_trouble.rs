@@ -8,18 +8,11 @@ use std::time::Duration;
 
 use common::backhaul::eventually;
 use common::page::{blocks, commands, run, shell, text};
-use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
+use common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping};
 
 const PAGE: &str = "trouble.md";
-
-/// Packets that come to the gateway and match this are dropped.
-fn drop_at_gateway(lab: &Paths, matches: &[&str]) {
-    let rules: String = matches.iter().map(|m| format!("{m} drop; ")).collect();
-    let table = format!("table inet hinder {{ chain i {{ type filter hook input priority 0; {rules}}}\n}}");
-    lab.gateway.shell(&format!("nft '{table}'")).unwrap();
-}
 
 #[test]
 fn doctor_says_what_the_page_shows() {
@@ -29,7 +22,7 @@ fn doctor_says_what_the_page_shows() {
     let link = || LinkSpec::new(20.0, Duration::from_millis(10));
     let lab = Paths::symmetric([link(), link(), link()]).unwrap();
     let states = States::new("guide-trouble");
-    drop_at_gateway(&lab, &["iifname wan2", "iifname wan3 udp dport 4500"]);
+    drop_at(&lab.gateway, &["iifname wan2", "iifname wan3 udp dport 4500"]);
     let _gateway = serve(&lab, &states, &["--tls-listen", "0.0.0.0:443"]);
     let (token, none) = (states.of("token"), states.of("none"));
     std::fs::write(&token, invite(&states, "alice")).unwrap();
@@ -62,7 +55,7 @@ fn dropped_handshakes_tell_a_token_of_another_gateway_from_a_closed_port() {
     }
     let (lab, states) = (lab(), States::new("guide-trouble-count"));
     let _gateway = serve(&lab, &states, &[]);
-    drop_at_gateway(&lab, &["udp dport 4500"]);
+    drop_at(&lab.gateway, &["udp dport 4500"]);
     // Another gateway's, with the address of this one.
     let (another, endpoint) = (states.of("another"), format!("{}:4500", Paths::SHARED));
     let (code, token, words) = ropewalk(&["invite", "alice", "--state", &another, "--endpoint", &endpoint]);
@@ -77,7 +70,7 @@ fn dropped_handshakes_tell_a_token_of_another_gateway_from_a_closed_port() {
         lab.client.start(BINARY, ["up", token.trim(), "--state", &state, "--path", "wan1"]).unwrap();
     client.wait_for_line("the gateway does not answer on any path", SOON * 3).unwrap();
     assert_eq!(count(), 0, "the port is closed");
-    lab.gateway.shell("nft delete table inet hinder").unwrap();
+    drop_no_more(&lab.gateway);
     eventually("packets arrive", || count() > 0);
     client.stop();
 }

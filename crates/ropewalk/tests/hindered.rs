@@ -13,7 +13,7 @@ use common::backhaul::eventually;
 use common::certificate::certificate;
 use common::flow::Flow;
 use common::page::blocks;
-use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
+use common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -28,14 +28,7 @@ fn block(lab: &Paths, interfaces: &str) {
 
 /// The same for another of the gateway's ports.
 fn block_port(lab: &Paths, interfaces: &str, port: u16) {
-    let rules = format!(
-        "nft 'table inet hinder {{ chain i {{ type filter hook input priority 0; iifname {{ {interfaces} }} udp dport {port} drop; }}\n}}'"
-    );
-    lab.gateway.shell(&rules).unwrap();
-}
-
-fn unblock(lab: &Paths) {
-    lab.gateway.shell("nft delete table inet hinder").unwrap();
+    drop_at(&lab.gateway, &[&format!("iifname {{ {interfaces} }} udp dport {port}")]);
 }
 
 fn json(states: &States, end: &str) -> Value {
@@ -84,7 +77,7 @@ fn tls_is_found_and_left_again_and_no_byte_of_a_flow_is_lost() {
     let found = ropewalk(&["doctor", "--state", &states.of("client")]).1;
     assert!(found.contains("UDP blocked, TLS works"), "{found}");
     assert_eq!(json(&states, "gateway")["tls"]["streams"], 1);
-    unblock(&lab);
+    drop_no_more(&lab.gateway);
     eventually("UDP again", || carriers(&states) == ["wan1 udp"]);
     flow.goes_on("over UDP");
     eventually("the stream is closed", || json(&states, "gateway")["tls"]["streams"] == 0);
@@ -126,7 +119,7 @@ fn where_one_udp_port_is_blocked_the_client_takes_the_other() {
     let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
     flow.goes_on("by the second port");
     // The other way round, under a connection.
-    unblock(&lab);
+    drop_no_more(&lab.gateway);
     block_port(&lab, "wan1, wan2", 443);
     eventually("UDP by the first port", || goes_by(4500));
     flow.goes_on("by the first port");

@@ -5,7 +5,7 @@ mod common;
 
 use common::backhaul::{eventually, pings};
 use common::flow::Flow;
-use common::{BINARY, States, root, ropewalk};
+use common::{BINARY, States, drop_at, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -373,9 +373,7 @@ fn a_stream_by_tls_leads_to_the_second_worker_too() {
         return;
     }
     let net = net("workers-tls");
-    let table = "nft 'table inet hinder { chain i { type filter hook input priority 0; \
-                 iifname wan2 udp dport 4500 drop; }\n}'";
-    net.gateway.shell(table).unwrap();
+    drop_at(&net.gateway, &["iifname wan2 udp dport 4500"]);
     let gateway = net.serve(&["--tls-listen", "0.0.0.0:443"]);
     let _clients = [0, 1].map(|n| net.come(n));
     let stream = || {

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ropewalk_air::wired::LinkSpec;
-use ropewalk_lab::{Paths, Process};
+use ropewalk_lab::{Namespace, Paths, Process};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_ropewalk");
 pub(crate) const SOON: Duration = Duration::from_secs(10);
@@ -74,6 +74,18 @@ pub(crate) fn listen(at: impl ToSocketAddrs) -> TcpListener {
         listener.is_some()
     });
     listener.unwrap()
+}
+
+/// A firewall drops what arrives in a namespace and matches one of these.
+pub(crate) fn drop_at(namespace: &Namespace, matches: &[&str]) {
+    let rules: String = matches.iter().map(|m| format!("{m} drop; ")).collect();
+    let table = format!("table inet hinder {{ chain i {{ type filter hook input priority 0; {rules}}}\n}}");
+    namespace.shell(&format!("nft '{table}'")).unwrap();
+}
+
+/// Takes away what [`drop_at`] put there.
+pub(crate) fn drop_no_more(namespace: &Namespace) {
+    namespace.shell("nft delete table inet hinder").unwrap();
 }
 
 /// A directory for `--hooks` with a program that notes what it is told, a line each time: the

@@ -10,6 +10,7 @@ use crate::control::server::ControlHandler;
 use crate::daemon::{Outbox, entropy};
 use crate::exit::{Code, failure};
 use crate::state::clients::Clients;
+use anyhow::Context;
 use ropewalk_session::{Endpoint, InviteId, InviteSecret, PublicKey, Token};
 
 /// Answers requests to a gateway.
@@ -56,9 +57,11 @@ impl ControlHandler for GatewayControl {
                 self.audit.note(Entry::new("changed").detail(&said).by(by));
                 Response::Done { said }
             }),
-            Request::Drain { off } => self.drain(off).inspect(|_| {
+            Request::Drain { off } => {
+                // Whether or not the loop answers in time, it is in force.
                 self.audit.note(Entry::new(if off { "drain ended" } else { "drained" }).by(by));
-            }),
+                self.drain(off)
+            }
             Request::Clients { after, most } => {
                 let (clients, total) = self.clients.page(after.as_deref(), most.into());
                 Ok(Response::Clients { clients, total: total as u64 })
@@ -95,10 +98,12 @@ impl GatewayControl {
     fn drain(&self, off: bool) -> anyhow::Result<Response> {
         // Before clients are sent away: who comes back at once is not to be let in.
         self.clients.drain(!off);
-        self.loop_.ask(Request::Drain { off })?;
         let said =
             if off { "sessions are taken again" } else { "clients are sent elsewhere, and none are taken" };
         tracing::info!("{said}");
+        self.loop_
+            .ask(Request::Drain { off })
+            .context("it is in force, but who is here may not have been told")?;
         Ok(Response::Done { said: said.into() })
     }
 
@@ -190,6 +195,7 @@ mod tests {
     use super::*;
     use crate::daemon::mailbox;
     use crate::firewall::SharedJournal;
+    use crate::gateway::audit::{self, AuditEnd};
     use crate::gateway::grants::Machine;
     use crate::state::pool::Pool;
     use crate::state::tests::Scratch;
@@ -212,6 +218,11 @@ mod tests {
                 let _ = post.reply.send(Response::Done { said: String::new() });
             }
         });
+        (handler_of(dir, loop_).0, expelled)
+    }
+
+    /// A handler of this loop, and what writes down who did what.
+    fn handler_of(dir: &StateDir, loop_: Outbox) -> (GatewayControl, AuditEnd) {
         let clients =
             SharedClients::open(dir, Pool::new(&["10.77.0.1/24".parse().unwrap()]).unwrap()).unwrap();
         let listening = Listening { listen: vec!["192.0.2.1:4500".parse().unwrap()], ..Listening::default() };
@@ -224,8 +235,8 @@ mod tests {
             Machine::that_grants_nothing(),
         )
         .unwrap();
-        let (audit, _) = Audit::start(dir).unwrap();
-        (GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit }, expelled)
+        let (audit, end) = Audit::start(dir).unwrap();
+        (GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit }, end)
     }
 
     /// Invites `alice`, and lets her in.
@@ -283,6 +294,22 @@ mod tests {
         assert_eq!(crate::exit::kind_of(&error), Code::Failure);
         let both = revoked("alice", Ok(()), refused(), refused()).unwrap_err();
         assert_eq!(crate::exit::kind_of(&both), Code::Unwritable, "what ends with a restart goes first");
+    }
+
+    #[test]
+    fn a_drain_without_the_loops_answer_is_in_force_and_both_are_said() {
+        let scratch = Scratch::new();
+        let (inbox, loop_) = mailbox().unwrap();
+        drop(inbox);
+        let (handler, end) = handler_of(&scratch.0, loop_);
+        let Response::Refused { sentence, .. } = handler.answer(Request::Drain { off: false }, 0) else {
+            panic!("the loop has answered")
+        };
+        assert!(sentence.starts_with("it is in force, but"), "{sentence}");
+        assert!(handler.clients.is_draining());
+        drop((handler, end));
+        let (entries, _) = audit::read(&scratch.0).unwrap();
+        assert_eq!(entries.iter().map(|e| e.what.as_str()).collect::<Vec<_>>(), ["drained"]);
     }
 
     #[test]

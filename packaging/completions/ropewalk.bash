@@ -6181,7 +6181,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --kill-switch --tls --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --from-wg --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6228,6 +6228,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --dns-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from-wg)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

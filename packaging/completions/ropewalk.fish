@@ -127,6 +127,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l path -d 'Use th
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l route -d 'Route this network through the bond; 0.0.0.0/0 and ::/0 route everything; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns -d 'Use this name server through the bond; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns-domain -d 'Ask these name servers only about this domain, such as corp.example; give it again for more' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l from-wg -d 'Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l tls -d 'When to go by TLS on TCP, which works where UDP does not [default: auto]' -r -f -a "auto\t'Where UDP is not answered, and until it is'
 off\t'Never'
 only\t'Always, and by UDP never'"

@@ -159,6 +159,7 @@ json\:"One JSON object per line"))' \
 '*--route=[Route this network through the bond; 0.0.0.0/0 and \:\:/0 route everything; give it again for more]:CIDR:_default' \
 '*--dns=[Use this name server through the bond; give it again for more]:ADDR:_default' \
 '*--dns-domain=[Ask these name servers only about this domain, such as corp.example; give it again for more]:DOMAIN:_default' \
+'--from-wg=[Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns]:FILE:_files' \
 '--tls=[When to go by TLS on TCP, which works where UDP does not \[default\: auto\]]:WHEN:((auto\:"Where UDP is not answered, and until it is"
 off\:"Never"
 only\:"Always, and by UDP never"))' \

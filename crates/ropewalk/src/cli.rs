@@ -387,7 +387,7 @@ mod tests {
             "ropewalk serve --state d --address 2001:db8:1::1/112 --global6 --proxy-ndp eth0",
             "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
             "ropewalk up - --state d --kill-switch --route 0.0.0.0/0",
-            "ropewalk up --token-file f --state d",
+            "ropewalk up --token-file f --state d --from-wg g --route 10.0.0.0/8 --dns 10.0.0.1",
             "ropewalk restore --state d",
             "ropewalk serve --state d --client-to-client",
             "ropewalk up rw1_x --state d --tun rw0 --path wan0 --path wan1@192.0.2.1:4500 --route 0.0.0.0/0 --route ::/0 --dns 10.77.0.1",

@@ -15,6 +15,7 @@
 //! * `roam`: a station of several access points; `bunch`: neighbours' uplinks for one sender.
 //! * `probe`: what limits a path.
 //! * `web`: a page to look at, in a process of its own.
+//! * `wireguard`: settings out of a file of wg-quick.
 //! * `control`: the socket by which other commands talk to a running daemon; `report`: what it says of itself.
 //!
 //! It is a library only so that the fuzzer reaches what it reads ([`fuzzing`]).
@@ -77,6 +78,7 @@ mod store;
 mod top;
 #[cfg(feature = "web")]
 mod web;
+mod wireguard;
 
 use std::process::ExitCode;
 

@@ -457,3 +457,45 @@ fn a_reload_does_not_take_the_way_that_a_kill_switch_leaves() {
     eventually("other routes come as they are asked for", || routes().contains("198.51.100.0/24"));
     client.stop();
 }
+
+#[test]
+fn a_file_of_wg_quick_says_what_goes_through_the_bond() {
+    if !root() {
+        return;
+    }
+    let net = net("wg");
+    let _gateway = net.serve(&[]);
+    let [wg, file] = ["wg0.conf", "client.toml"].map(|name| net.states.of(name));
+    let key = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=";
+    let text = format!(
+        "[Interface]\nPrivateKey = {key}\nMTU = 1380\n[Peer]\nPublicKey = {key}\nAllowedIPs = 192.0.2.0/24\n"
+    );
+    std::fs::write(&wg, text).unwrap();
+    std::fs::write(&file, "[up]\nroute = [\"203.0.113.0/24\"]\n").unwrap();
+    let more = ["--config", &file, "--from-wg", &wg, "--route", "198.51.100.0/24"];
+    let mut client = net.up(&net.invite("alice"), &more);
+    let holds = || {
+        let device = net.client.shell("ip route show dev rw0; ip link show dev rw0").unwrap();
+        for words in ["192.0.2.0/24 ", "198.51.100.0/24 ", "mtu 1380 "] {
+            assert!(device.contains(words), "{words}: {device}");
+        }
+        assert!(!device.contains("203.0.113."), "the command line goes before the file: {device}");
+    };
+    holds();
+    assert!(reaches(&net.client, WORLD), "through the bond");
+    let words = client.stderr();
+    for line in ["MTU 1380: taken", "PrivateKey: left out", "PublicKey: left out"] {
+        assert!(words.contains(line), "{line}:\n{words}");
+    }
+    assert!(!words.contains(key), "{words}");
+    client.signal(Signal::HUP).unwrap();
+    client.wait_for_line("the configuration was read again", SOON).unwrap();
+    holds();
+    assert!(!client.stderr().contains("tun-mtu is fixed"), "nobody changed it: {}", client.stderr());
+    client.stop();
+    std::fs::write(&wg, "[Peer]\nAllowedIPs = everything\n").unwrap();
+    let state = net.states.of("client");
+    let mut wrong = net.client.start(BINARY, ["up", "--state", &state, "--from-wg", &wg]).unwrap();
+    assert_eq!(wrong.wait(SOON).unwrap().code(), Some(2), "{}", wrong.stderr());
+    assert!(wrong.stderr().contains("line 2: AllowedIPs has something that is no network"));
+}

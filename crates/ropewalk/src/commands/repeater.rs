@@ -67,7 +67,7 @@ pub(super) fn run(args: Repeater) -> anyhow::Result<()> {
         file,
         reload,
         &state,
-        up::Options { token_given: given, routes_fixed: true, backhaul: Some(backhaul) },
+        up::Options { token_given: given, routes_fixed: true, backhaul: Some(backhaul), notes: Vec::new() },
     )
 }
 

@@ -15,6 +15,7 @@ use crate::hooks::ClientHooks;
 use crate::state::meter::Meter;
 use crate::state::usage::Ledger;
 use crate::state::{StateDir, identity};
+use crate::wireguard::{self, Imported};
 use crate::{logging, metrics, roam};
 use anyhow::Context;
 use clap::Args;
@@ -58,6 +59,9 @@ pub(crate) struct Up {
     /// Ask these name servers only about this domain, such as corp.example; give it again for more
     #[arg(long = "dns-domain", value_name = "DOMAIN")]
     pub dns_domains: Vec<Domain>,
+    /// Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns
+    #[arg(long, value_name = "FILE")]
+    pub from_wg: Option<PathBuf>,
     /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
     #[arg(long)]
     pub kill_switch: bool,
@@ -77,13 +81,29 @@ const TOKEN_FILE: &str = "token";
 const TOKEN_MAX: u64 = 8192;
 
 /// Connects to a gateway until told to stop.
-pub(super) fn run(args: Up) -> anyhow::Result<()> {
-    let file = Settings::read_if_any(args.daemon.config.as_deref())?;
-    let (state, given, routes_fixed) =
-        (args.state.dir.clone(), args.token.is_some(), !args.routes.is_empty());
+pub(super) fn run(mut args: Up) -> anyhow::Result<()> {
+    let mut file = Settings::read_if_any(args.daemon.config.as_deref())?;
+    let imported = args.from_wg.as_deref().map(wireguard::from_file).transpose()?.unwrap_or_default();
+    imported.set_engine(&mut file.engine);
+    args.add(&imported);
+    let options = Options {
+        token_given: args.token.is_some(),
+        routes_fixed: !args.routes.is_empty(),
+        backhaul: None,
+        notes: imported.said.clone(),
+    };
     let reload = Reload::new(args.daemon.config.clone(), file.clone(), args.daemon.log.is_some());
-    let file = merge(args, file);
-    start(file, reload, &state, Options { token_given: given, routes_fixed, backhaul: None })
+    let state = args.state.dir.clone();
+    start(merge(args, file), reload.beside(imported), &state, options)
+}
+
+impl Up {
+    /// Takes what a file of wg-quick says as if options had said it.
+    fn add(&mut self, imported: &Imported) {
+        let new: Vec<IpNet> = imported.routes.iter().filter(|r| !self.routes.contains(r)).copied().collect();
+        self.routes.extend(new);
+        self.dns.extend(&imported.dns);
+    }
 }
 
 /// What a client is asked for besides its file.
@@ -94,11 +114,14 @@ pub(super) struct Options {
     pub routes_fixed: bool,
     /// It is a repeater.
     pub backhaul: Option<BackhaulEnd>,
+    /// What became of a file of wg-quick, to be logged.
+    pub notes: Vec<String>,
 }
 
 /// Runs a client, or the repeater of a backhaul.
 pub(super) fn start(file: Settings, reload: Reload, state: &Path, options: Options) -> anyhow::Result<()> {
     logging::start(file.log.level.as_deref(), file.log.format.unwrap_or(LogFormat::Text))?;
+    options.notes.iter().for_each(|note| tracing::info!("wg-quick: {note}"));
     privileges::keep_secrets()?;
     let token = given_token(&file.up, options.token_given)?;
     privileges::check()?;
@@ -317,4 +340,33 @@ pub(crate) fn remembered(dir: &StateDir, given: Option<Token>) -> anyhow::Result
         failure(Code::Usage, words)
     })?;
     Ok(text.parse::<Token>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        up: Up,
+    }
+
+    #[test]
+    fn a_file_of_wg_quick_adds_to_options_and_goes_before_the_configuration() {
+        let nets = |all: &[&str]| all.iter().map(|n| n.parse().unwrap()).collect::<Vec<IpNet>>();
+        let file = config::Up { route: nets(&["10.9.0.0/16"]), ..config::Up::default() };
+        let file = Settings { up: file, ..Settings::default() };
+        let wg = Imported { routes: nets(&["10.0.0.0/24", "10.1.0.0/16"]), ..Imported::default() };
+        let merged = |options: &[&str], wg: &Imported| {
+            let mut up = Line::parse_from([&["up", "--state", "d"][..], options].concat()).up;
+            up.add(wg);
+            merge(up, file.clone()).up.route
+        };
+        assert_eq!(merged(&[], &wg), nets(&["10.0.0.0/24", "10.1.0.0/16"]));
+        let with_options = merged(&["--route", "10.2.0.0/16", "--route", "10.1.0.0/16"], &wg);
+        assert_eq!(with_options, nets(&["10.2.0.0/16", "10.1.0.0/16", "10.0.0.0/24"]));
+        assert_eq!(merged(&[], &Imported::default()), nets(&["10.9.0.0/16"]), "it names no network");
+    }
 }

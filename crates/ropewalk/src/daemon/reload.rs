@@ -3,6 +3,7 @@
 use super::run::Running;
 use crate::config::{Engine, File};
 use crate::logging;
+use crate::wireguard::Imported;
 use ropewalk_bond::config::Config;
 use std::path::PathBuf;
 
@@ -15,12 +16,19 @@ pub(crate) struct Reload {
     current: File,
     /// `--log` was given, which goes before the file.
     level_fixed: bool,
+    /// So does what a file of wg-quick says of the engine.
+    imported: Imported,
 }
 
 impl Reload {
     /// What was read at the start.
     pub(crate) fn new(path: Option<PathBuf>, current: File, level_fixed: bool) -> Reload {
-        Reload { path, started: current.clone(), current, level_fixed }
+        Reload { path, started: current.clone(), current, level_fixed, imported: Imported::default() }
+    }
+
+    /// The same beside a file of wg-quick, which is not read again.
+    pub(crate) fn beside(self, imported: Imported) -> Reload {
+        Reload { imported, ..self }
     }
 
     /// Reads the file again, applies what both ends have in common, and says what has to wait. `None` if the old one stays in force.
@@ -31,13 +39,14 @@ impl Reload {
             );
             return None;
         };
-        let new = match File::read(path) {
+        let mut new = match File::read(path) {
             Ok(new) => new,
             Err(error) => {
                 tracing::error!("{error}; the old configuration stays in force");
                 return None;
             }
         };
+        self.imported.set_engine(&mut new.engine);
         for key in fixed(&self.started, &new) {
             tracing::warn!("{key} is fixed while the daemon runs: its new value counts from the next start");
         }

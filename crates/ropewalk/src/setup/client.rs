@@ -3,7 +3,6 @@
 use super::dialogue::Dialogue;
 use super::record::{Record, check_absent};
 use super::service::{End, Systemd};
-use super::wireguard::{self, Imported};
 use super::{Answer, Common, Places, gateway, list, quoted, shell};
 use crate::cli::interface;
 use crate::commands::snapshot;
@@ -12,6 +11,7 @@ use crate::control::ask::Line;
 use crate::exit::{Code, failure};
 use crate::report::Snapshot;
 use crate::state::StateDir;
+use crate::wireguard::{self, Imported};
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
@@ -23,7 +23,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Bytes; a token has 4096 at most, a wg-quick file seldom more.
+/// Bytes; a token has 4096 at most.
 const FILE_MAX: u64 = 64 << 10;
 /// A client that is not connected by then may need help.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -125,8 +125,7 @@ fn ask(args: &ClientArgs, places: &Places, dialogue: &Dialogue) -> anyhow::Resul
 
 fn imported(file: Option<&Path>, dialogue: &Dialogue) -> anyhow::Result<Imported> {
     let Some(path) = file else { return Ok(Imported::default()) };
-    let imported = wireguard::read(&read(path)?);
-    let imported = imported.map_err(|why| failure(Code::Usage, format!("{}: {why}", path.display())))?;
+    let imported = wireguard::from_file(path)?;
     dialogue.say(&format!("From {}:", path.display()));
     imported.said.iter().for_each(|line| dialogue.say(&format!("  {line}")));
     Ok(imported)

@@ -5,7 +5,6 @@
 //! | `gateway`, `client` | what is asked, and what is done with the answers |
 //! | `dialogue` | questions with defaults |
 //! | `machine` | what is looked up to make the defaults: addresses, networks, ports, firewalls |
-//! | `wireguard` | settings out of a file of wg-quick |
 //! | `service` | units of systemd |
 //! | `record` | what was done, step by step, so that `undo` takes back that and nothing else |
 
@@ -15,7 +14,6 @@ mod gateway;
 mod machine;
 mod record;
 mod service;
-mod wireguard;
 
 use crate::exit::{Code, failure};
 use clap::{Args, Subcommand, ValueEnum};

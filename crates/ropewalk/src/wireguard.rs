@@ -1,11 +1,20 @@
 //! What of a wg-quick file means something to a client here.
 
+use crate::config::Engine;
+use crate::exit::{Code, failure};
+use anyhow::Context;
 use ipnet::IpNet;
+use std::fs::File;
+use std::io::Read;
 use std::net::IpAddr;
+use std::path::Path;
+
+/// Bytes; such a file is seldom larger.
+const FILE_MAX: u64 = 64 << 10;
 
 /// What was taken, and what is said about the rest.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Imported {
+pub(crate) struct Imported {
     /// From `AllowedIPs`.
     pub routes: Vec<IpNet>,
     /// From `DNS`.
@@ -18,8 +27,17 @@ pub(super) struct Imported {
     pub said: Vec<String>,
 }
 
-/// Reads a file. No value of a key that may be a secret is repeated.
-pub(super) fn read(text: &str) -> Result<Imported, String> {
+/// Reads a file of wg-quick.
+pub(crate) fn from_file(path: &Path) -> anyhow::Result<Imported> {
+    let mut text = String::new();
+    let unreadable = || format!("{} cannot be read", path.display());
+    let file = File::open(path).with_context(unreadable)?;
+    file.take(FILE_MAX).read_to_string(&mut text).with_context(unreadable)?;
+    read(&text).map_err(|why| failure(Code::Usage, format!("{}: {why}", path.display())))
+}
+
+/// No value of a key that may be a secret is repeated.
+fn read(text: &str) -> Result<Imported, String> {
     let (mut out, mut sections) = (Imported::default(), 0);
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -46,6 +64,12 @@ pub(super) fn read(text: &str) -> Result<Imported, String> {
 }
 
 impl Imported {
+    /// Its MTU and keepalive go before those of a configuration.
+    pub(crate) fn set_engine(&self, engine: &mut Engine) {
+        engine.tun_mtu = self.mtu.unwrap_or(engine.tun_mtu);
+        engine.keepalive_s = self.keepalive.unwrap_or(engine.keepalive_s);
+    }
+
     fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
         let words = || value.split(',').map(str::trim).filter(|w| !w.is_empty());
         match key.to_ascii_lowercase().as_str() {
@@ -139,6 +163,11 @@ mod tests {
         // Ten lines with keys, of which DNS has two words.
         assert_eq!(out.said.len(), 11, "{:?}", out.said);
         assert!(!out.said.concat().contains("aGVs") && !out.said.concat().contains("touch"));
+        let mut engine = Engine::default();
+        out.set_engine(&mut engine);
+        assert_eq!((engine.tun_mtu, engine.keepalive_s), (1400, 25));
+        Imported::default().set_engine(&mut engine);
+        assert_eq!((engine.tun_mtu, engine.keepalive_s), (1400, 25), "a file that says nothing of them");
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod backhaul;
 pub(crate) mod browser;
 pub(crate) mod certificate;
 pub(crate) mod flow;
+pub(crate) mod listed;
 pub(crate) mod page;
 
 use std::io::ErrorKind;

@@ -1,5 +1,6 @@
 //! What stands on a page of the guide.
 
+use super::listed::{is_listed, typed};
 use super::{BINARY, SOON};
 use ropewalk_lab::{Namespace, Process};
 use std::path::Path;
@@ -16,11 +17,9 @@ pub(crate) fn blocks(page: &str, language: &str) -> Vec<String> {
     text(page).split(fence.as_str()).skip(1).map(|b| b.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// Its commands, without what is said behind them.
+/// What it has people type, but for what is listed as not run.
 pub(crate) fn commands(page: &str) -> Vec<String> {
-    let blocks = blocks(page, "sh");
-    let lines = blocks.iter().flat_map(|b| b.lines());
-    lines.map(|l| l.split(" #").next().unwrap().trim().to_owned()).collect()
+    typed(&text(page)).into_iter().filter(|command| !is_listed(page, command)).collect()
 }
 
 /// What `sh` is told to run a command, which finds this build's program.

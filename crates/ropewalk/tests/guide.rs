@@ -1,15 +1,21 @@
-//! What docs/guide/sim.md shows is what this build prints. No root needed.
+//! What docs/guide/sim.md shows is what this build prints, and README.md's simulations run. No root needed.
 //!
 //! `UPDATE_GUIDE=1 cargo test -p ropewalk --test guide` writes the outputs anew.
+
+#[path = "common/listed.rs"]
+mod listed;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use listed::{is_listed, typed};
+
 /// The page, and a directory in which its commands are run.
 struct Guide {
     page: String,
     directory: PathBuf,
+    ran: Vec<String>,
 }
 
 impl Drop for Guide {
@@ -22,12 +28,19 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/sim.md")
 }
 
+/// Commands of a page, by its name as seen from the guide, that are to be run.
+fn commands(name: &str) -> Vec<String> {
+    let text = fs::read_to_string(page().with_file_name(name)).unwrap();
+    let is_to_run = |c: &String| c.starts_with("ropewalk ") && !is_listed(name, c);
+    typed(&text).into_iter().filter(is_to_run).collect()
+}
+
 impl Guide {
     fn new(name: &str) -> Guide {
         let directory = std::env::temp_dir().join(format!("ropewalk-guide-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
-        Guide { page: fs::read_to_string(page()).unwrap(), directory }
+        Guide { page: fs::read_to_string(page()).unwrap(), directory, ran: Vec::new() }
     }
 
     /// The first block of this language after this text.
@@ -45,7 +58,8 @@ impl Guide {
     }
 
     /// What a command prints, both streams, and whether it succeeded.
-    fn run(&self, command: &str) -> (String, bool) {
+    fn run(&mut self, command: &str) -> (String, bool) {
+        self.ran.push(command.to_owned());
         let mut words = command.split_whitespace();
         assert_eq!(words.next(), Some("ropewalk"), "{command}");
         let binary = env!("CARGO_BIN_EXE_ropewalk");
@@ -97,11 +111,15 @@ fn what_the_page_shows_is_what_is_printed() {
 
     guide.write(&format!("{first}\n{}", guide.block("## A sweep, and a chart", "toml")));
     guide.shows("makes eighteen runs of it", true);
+    let resume = guide.block("This runs the rest", "sh").trim().to_owned();
+    let (said, ok) = guide.run(&resume);
+    assert!(ok, "{resume}\n{said}");
+    assert_eq!(guide.ran, commands("sim.md"));
 }
 
 #[test]
 fn what_the_page_expects_comes_out() {
-    let guide = Guide::new("expected");
+    let mut guide = Guide::new("expected");
     let first = guide.block("## A first run", "toml").to_owned();
     let all = guide.block("## What should come out", "toml");
     let of_first: Vec<&str> = all.split("[[expect]]").filter(|e| e.contains("\"flow.down.")).collect();
@@ -113,4 +131,16 @@ fn what_the_page_expects_comes_out() {
     // The null case: a band that the figure is not in.
     guide.write(&format!("{first}{}", expects.replace("min = 24", "min = 31")));
     assert!(!guide.run("ropewalk sim run first.toml").1);
+}
+
+#[test]
+fn the_simulations_of_the_readme_run() {
+    let mut guide = Guide::new("readme");
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").canonicalize().unwrap();
+    std::os::unix::fs::symlink(scenarios, guide.directory.join("scenarios")).unwrap();
+    for command in commands("../../README.md") {
+        let (said, ok) = guide.run(&command);
+        assert!(ok, "{command}\n{said}");
+    }
+    assert!(guide.directory.join("hidden").is_dir(), "{:?}", guide.ran);
 }

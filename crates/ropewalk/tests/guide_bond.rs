@@ -1,5 +1,5 @@
-//! The commands of docs/guide/questions.md and paths.md, in their order, each as it stands there,
-//! on a client with a gateway; their files are files that `check` takes. Needs root; without it
+//! The commands of docs/guide/questions.md, paths.md and dual-band.md, in their order, each as it stands
+//! there, on a client with a gateway; their files are files that `check` takes. Needs root; without it
 //! only the files are tried.
 
 mod common;
@@ -209,4 +209,32 @@ fn the_commands_of_paths_do_what_it_says() {
             only => assert!(only.starts_with("up ") && bond.path("wwan0").is_empty(), "{only}"),
         }
     }
+}
+
+#[test]
+fn the_command_of_dual_band_takes_both_radios() {
+    if !root() {
+        return;
+    }
+    let bond = Bond { lab: lab(), states: States::new("guide-dual-band") };
+    for (n, name) in [(1, "wlan0"), (2, "wlan1")] {
+        let named = [
+            format!("link set wan{n} down"),
+            format!("link set wan{n} name {name}"),
+            format!("link set {name} up"),
+            format!("route add {} via 10.1.{n}.2 dev {name} metric {n}", Paths::SHARED),
+        ];
+        bond.lab.client.ip(&named).unwrap();
+    }
+    let _gateway = serve(&bond.lab, &bond.states, &[]);
+    let token = invite(&bond.states, "alice");
+    up(&bond.lab, &bond.states, &token, &[]).stop();
+    let all = commands("dual-band.md");
+    // The others are the kernel's own MPTCP.
+    let ours: Vec<&String> = all.iter().filter(|c| c.starts_with("ropewalk ")).collect();
+    let [command] = ours[..] else { panic!("no rule for {ours:?}: say what they do") };
+    let line = command.replace("DIR", &bond.states.of("client"));
+    let mut client = bond.lab.client.start(BINARY, line.split(' ').skip(1)).unwrap();
+    client.wait_for_line("connected", SOON).unwrap();
+    ["wlan0", "wlan1"].iter().for_each(|p| bond.becomes(p, "active active"));
 }

@@ -7,6 +7,7 @@
 
 mod common;
 
+use common::page::{blocks, commands, run, start};
 use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
@@ -380,4 +381,24 @@ fn a_daemon_that_is_killed_leaves_no_wrong_byte_and_lets_others_pass() {
         assert!(restore.wait(SOON).unwrap().success());
         assert_eq!(net.rules(), before);
     }
+}
+
+#[test]
+fn the_commands_of_the_page_print_what_it_shows() {
+    if !root() {
+        return;
+    }
+    let net = net("pep-page");
+    let state = net.states.of("pep");
+    let all = commands("pep.md");
+    let all: Vec<String> = all.iter().map(|c| c.replace("/var/lib/ropewalk/pep", &state)).collect();
+    let [proxy, status] = &all[..] else { panic!("no rule for {all:?}: say what they do") };
+    let shown = blocks("pep.md", "text");
+    let mut proxy = start(&net.router, proxy, shown[0].trim());
+    let said = run(&net.router, status);
+    let words = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|l| l.split(' ').next()).map(str::to_owned).collect()
+    };
+    assert_eq!(words(&said), words(&shown[1]), "{said}");
+    proxy.stop();
 }

@@ -7,6 +7,7 @@
 
 mod common;
 
+use common::page::commands;
 use common::{BINARY, SOON, root, ropewalk};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Paths, Topology};
@@ -74,6 +75,28 @@ fn a_path_is_measured_with_the_key_that_the_server_prints() {
     let (code, out, _) = ropewalk(&["probe", &server.at, "--key", key, "--seconds", "0.5"]);
     assert_eq!(code, 0);
     assert!(out.contains("1 hop\n") && out.contains("\nup: ") && out.contains("  set: "), "{out}");
+}
+
+#[test]
+fn the_commands_of_the_page_say_what_binds() {
+    let all = commands("probe.md");
+    let [serve, ask, mptcp] = &all[..] else { panic!("no rule for {all:?}: say what they do") };
+    // As the page has it, but at a port of its own.
+    assert_eq!(serve, "ropewalk probe --serve");
+    let (server, line) = Server::start(&[]);
+    let key = line.trim().rsplit(' ').next().unwrap();
+    let has_mptcp = std::fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|e| e.trim() == "1");
+    for command in [ask, mptcp] {
+        let line = command.replace("HOST", &server.at).replace("KEY", key) + " --seconds 0.5";
+        let (code, out, err) = ropewalk(&line.split(' ').skip(1).collect::<Vec<_>>());
+        if command == mptcp && !has_mptcp {
+            assert!(code != 0 && err.contains("MPTCP"), "{line}: {err}");
+            continue;
+        }
+        assert_eq!(code, 0, "{line}: {err}");
+        assert!(out.contains("\nup: ") && out.contains("\ndown: "), "{out}");
+        assert_eq!(out.contains("mptcp"), command == mptcp, "{out}");
+    }
 }
 
 #[test]

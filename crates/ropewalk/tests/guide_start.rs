@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use common::{BINARY, SOON, States, root};
+use common::{BINARY, SOON, States, page, root};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 /// A machine: a network namespace, and a process that holds its view of the files.
@@ -59,6 +59,22 @@ impl Machine {
     }
 }
 
+/// A client and a gateway with two cables between them.
+fn machines(topology: &Topology, states: &States) -> [Machine; 2] {
+    let [client, gateway] = ["client", "gateway"].map(|n| topology.namespace(n).unwrap());
+    for n in [1, 2] {
+        let end = |host| End::new(&format!("wan{n}"), [format!("10.1.{n}.{host}/24")]);
+        topology.veth((&client, end(1)), (&gateway, end(2))).unwrap();
+    }
+    client
+        .ip(&[
+            "route add default via 10.1.1.2 dev wan1",
+            "route add default via 10.1.2.2 dev wan2 metric 200",
+        ])
+        .unwrap();
+    [Machine::new(client, &states.of("client")), Machine::new(gateway, &states.of("gateway"))]
+}
+
 /// The commands of the page's shell blocks, by section.
 fn commands() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/start.md");
@@ -83,19 +99,7 @@ fn the_page_s_commands_do_what_it_says() {
     }
     let topology = Topology::new().unwrap();
     let states = States::new("guide-start");
-    let [client, gateway] = ["client", "gateway"].map(|n| topology.namespace(n).unwrap());
-    for n in [1, 2] {
-        let end = |host| End::new(&format!("wan{n}"), [format!("10.1.{n}.{host}/24")]);
-        topology.veth((&client, end(1)), (&gateway, end(2))).unwrap();
-    }
-    client
-        .ip(&[
-            "route add default via 10.1.1.2 dev wan1",
-            "route add default via 10.1.2.2 dev wan2 metric 200",
-        ])
-        .unwrap();
-    let client = Machine::new(client, &states.of("client"));
-    let gateway = Machine::new(gateway, &states.of("gateway"));
+    let [client, gateway] = machines(&topology, &states);
     let (mut token, mut daemons) = (String::new(), Vec::new());
     let mut seen = Vec::new();
     for (section, command) in commands() {
@@ -136,6 +140,63 @@ fn the_page_s_commands_do_what_it_says() {
         seen.push(command);
     }
     assert!(seen.len() >= 10 && seen.iter().any(|c| c.starts_with("ping ")), "{seen:?}");
+}
+
+/// What a command prints, which has to succeed.
+fn well(command: &str, out: Output) -> String {
+    let [said, words] = [out.stdout, out.stderr].map(|s| String::from_utf8(s).unwrap());
+    assert!(out.status.success(), "{command}\n{said}\n{words}");
+    said
+}
+
+/// What stands beside the steps of the page, for scripts and for those who do without `setup`.
+#[test]
+fn its_other_commands_do_what_it_says() {
+    if !root() {
+        return;
+    }
+    let topology = Topology::new().unwrap();
+    let states = States::new("guide-start-others");
+    let [client, gateway] = machines(&topology, &states);
+    let token = states.of("token");
+    let home = "--state /var/lib/ropewalk/home --config /etc/ropewalk/home.toml";
+    let steps = commands();
+    let mut daemons: Vec<Process> = Vec::new();
+    for command in page::commands("start.md").iter().filter(|c| steps.iter().all(|(_, step)| step != *c)) {
+        let line = command
+            .replace("gw.example.org", "10.1.1.2")
+            .replace("HOST:PORT", "10.1.1.2:4500")
+            .replace(">token", &format!(">{token}"))
+            .replace("<token", &format!("<{token}"))
+            .replace("-file token", &format!("-file {token}"));
+        let of = |end: &str| line.replace("DIR", &states.of(&format!("{end}-state")));
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        match words[..] {
+            ["setup", "gateway", ..] => {
+                well(command, gateway.run(&line, ""));
+                daemons.push(gateway.start(&format!("ropewalk serve {home}"), "gateway ready"));
+            }
+            ["setup", "client", "--yes", ..] => {
+                well(command, client.run(&line, ""));
+                daemons.push(client.start(&format!("ropewalk up {home}"), "connected"));
+                let rules = well("ip rule", client.run("ip rule", ""));
+                assert!(rules.contains("2930"), "everything goes through the bond: {rules}");
+                daemons.drain(..).rev().for_each(|mut d| d.stop());
+                well(command, client.run("ropewalk setup undo", ""));
+            }
+            ["setup", "client", ..] => {
+                let answers = std::fs::read_to_string(&token).unwrap() + "\n\n\n\n";
+                well(command, client.run(&line, &answers));
+                let file = well("cat", client.run("cat /etc/ropewalk/home.toml", ""));
+                assert!(file.contains("kill-switch = true"), "{file}");
+            }
+            ["serve", ..] => daemons.push(gateway.start(&of("gateway"), "gateway ready")),
+            ["invite", ..] => std::fs::write(&token, well(command, gateway.run(&of("gateway"), ""))).unwrap(),
+            ["up", ..] => daemons.push(client.start(&of("client"), "connected")),
+            _ => panic!("no rule for {command:?}: say what it does"),
+        }
+    }
+    assert_eq!(daemons.len(), 2, "the last gateway and its client");
 }
 
 #[test]

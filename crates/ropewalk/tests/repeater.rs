@@ -4,6 +4,7 @@ mod common;
 
 use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
 use common::backhaul::{Site, eventually, pings};
+use common::page::{blocks, commands, run, start};
 use common::{BINARY, SOON, note, root};
 use ropewalk_lab::{Iperf, Process};
 
@@ -170,6 +171,37 @@ fn programs_hear_of_the_other_end_at_both() {
     repeater.stop();
     hears("ROPEWALK_CLIENT=attic ROPEWALK_DEVICE=rw0 ROPEWALK_EVENT=client-disconnected");
     ap.stop();
+}
+
+#[test]
+fn the_files_and_commands_of_the_page_make_a_backhaul() {
+    if !root() {
+        return;
+    }
+    let site = Site::new("backhaul-page", [20.0, 20.0]);
+    addresses(&site);
+    let files = blocks("repeater.md", "toml");
+    for (end, text) in ["ap", "repeater"].into_iter().zip(&files) {
+        let text = text.replace("/var/lib/ropewalk/backhaul", &site.states.of(end));
+        std::fs::write(site.states.of(&format!("{end}.toml")), text).unwrap();
+    }
+    let token = site.states.of("token");
+    let mut daemons: Vec<Process> = Vec::new();
+    for command in commands("repeater.md").iter().filter(|c| c.starts_with("ropewalk ")) {
+        let line = command.replace("<token", &format!("<{token}"));
+        let file = |end: &str| format!("{end}.toml");
+        let config = |end: &str| line.replace(&file(end), &site.states.of(&file(end)));
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        match words[..] {
+            ["ap", "invite", ..] => std::fs::write(&token, run(&site.ap, &config("ap"))).unwrap(),
+            ["ap", ..] => daemons.push(start(&site.ap, &config("ap"), "access point ready")),
+            ["repeater", ..] => daemons.push(start(&site.repeater, &config("repeater"), "connected")),
+            _ => panic!("no rule for {command:?}: say what it does"),
+        }
+    }
+    assert_eq!(daemons.len(), 2);
+    eventually("the client reaches the server", || pings(&site.client, SERVER));
+    daemons.iter_mut().rev().for_each(Process::stop);
 }
 
 #[test]

@@ -18,6 +18,8 @@ mod cap;
 #[path = "bunch/classes.rs"]
 mod classes;
 mod common;
+#[path = "bunch/guide.rs"]
+mod guide;
 #[path = "bunch/hooks.rs"]
 mod hooks;
 #[path = "bunch/udp.rs"]

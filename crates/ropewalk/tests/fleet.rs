@@ -11,6 +11,8 @@
 mod common;
 #[path = "fleet/granted.rs"]
 mod granted;
+#[path = "fleet/guide.rs"]
+mod guide;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

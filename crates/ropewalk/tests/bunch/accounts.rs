@@ -1,6 +1,7 @@
 //! What contributors carried, signed by both ends.
 
 use super::*;
+use crate::common::page::{commands, run};
 
 /// The account of an access point in a state directory, once it has records.
 fn account(net: &Net, state: &str, name: Option<&str>) -> Option<serde_json::Value> {
@@ -57,6 +58,10 @@ fn a_contributor_and_its_gateway_sign_what_was_carried() {
     let verify = |args: &[&str]| ropewalk(&[&["bunch", "accounts", "verify"], args].concat());
     let (code, out, err) = verify(&[&file(&here), &file(&there), "--gateway", key]);
     assert!(code == 0 && out.contains("proved") && !out.contains("missing"), "{out}{err}");
+    let command = commands("bunch.md").into_iter().find(|c| c.contains(" accounts verify ")).unwrap();
+    let command = command.replace("account-8d41f0c2a97be6a0.json", &file(&here)).replace("KEY", key);
+    let said = run(&net.gateway, &command);
+    assert!(said.contains("proved"), "{command}: {said}");
     let (code, _, err) = verify(&[&file(&here), "--gateway", there["contributor"].as_str().unwrap()]);
     assert!(code == 1 && err.contains("signatures are of"), "{code} {err}");
     let text = std::fs::read_to_string(file(&here)).unwrap();

@@ -1,9 +1,14 @@
 //! The documents hold together: links lead somewhere, the book has every page, commands are
-//! commands, figures are those of the README. No root needed.
+//! commands and are run or listed as not run, figures are those of the README. No root needed.
+
+#[path = "common/listed.rs"]
+mod listed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use listed::{NOT_RUN, is_listed, typed};
 
 /// Pages outside of docs that people read.
 const AT_THE_ROOT: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
@@ -295,6 +300,62 @@ fn commands_are_commands() {
     ] {
         assert_eq!(unknown(&reference, command).as_deref(), Some(said));
     }
+}
+
+/// Pages, as seen from the guide, of which a test runs every command that `listed` does not name; and
+/// that test.
+const RUN: [(&str, &str); 17] = [
+    ("../../README.md", "guide.rs"),
+    ("bunch.md", "bunch/guide.rs"),
+    ("dual-band.md", "guide_bond.rs"),
+    ("fleet.md", "fleet/guide.rs"),
+    ("gateway.md", "guide_gateway.rs"),
+    ("hindered.md", "guide_hindered.rs"),
+    ("lab.md", "lab/guide.rs"),
+    ("link.md", "lab/guide.rs"),
+    ("paths.md", "guide_bond.rs"),
+    ("pep.md", "pep.rs"),
+    ("probe.md", "probe.rs"),
+    ("questions.md", "guide_bond.rs"),
+    ("repeater.md", "repeater.rs"),
+    ("sim.md", "guide.rs"),
+    ("start.md", "guide_start.rs"),
+    ("trouble.md", "guide_trouble.rs"),
+    ("web.md", "guide_web.rs"),
+];
+
+/// Commands of a page, by its name as seen from the guide, that are neither run nor listed.
+fn neither_run_nor_listed(name: &str, text: &str) -> Vec<String> {
+    let is_ours = |c: &String| c.starts_with("ropewalk ") || c.starts_with("sudo ropewalk ");
+    let left: Vec<String> = typed(text).into_iter().filter(|c| is_ours(c) && !is_listed(name, c)).collect();
+    let Some((_, test)) = RUN.iter().find(|(page, _)| *page == name) else { return left };
+    let test = format!("crates/ropewalk/tests/{test}");
+    assert!(read(&test).contains(&format!("\"{name}\"")), "{test} does not take {name}");
+    assert!(!left.is_empty(), "{test} has nothing to run of {name}: take the line out of RUN");
+    Vec::new()
+}
+
+#[test]
+fn each_command_is_run_or_listed() {
+    let mut wrong = Vec::new();
+    let guide = below("docs/guide", ".md").into_iter().filter(|p| !p.ends_with("/commands.md"));
+    for page in guide.chain(["README.md".to_owned()]) {
+        let name = page.strip_prefix("docs/guide/").unwrap_or("../../README.md");
+        wrong.extend(neither_run_nor_listed(name, &read(&page)).into_iter().map(|c| format!("{page}: {c}")));
+    }
+    assert!(
+        wrong.is_empty(),
+        "no test runs these: let one do it, or say why not in tests/common/listed.rs\n{}",
+        wrong.join("\n")
+    );
+    for (name, why, commands) in NOT_RUN {
+        let there = typed(&read(&format!("docs/guide/{name}")));
+        let gone: Vec<_> = commands.iter().filter(|c| !there.iter().any(|t| t == *c)).collect();
+        assert!(gone.is_empty() && !why.is_empty(), "tests/common/listed.rs: {name} has no {gone:?}");
+    }
+    // The null case.
+    let text = "```sh\nropewalk a # b\nip c\n```\n    ropewalk d\nropewalk e\n```text\n$ ropewalk f\nropewalk: g\n```\n";
+    assert_eq!(neither_run_nor_listed("new.md", text), ["ropewalk a", "ropewalk d", "ropewalk f"]);
 }
 
 /// What `./run` can do, as its help lists it.

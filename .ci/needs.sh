@@ -178,10 +178,15 @@ vm_get() {
     if (vm_parts); then HAS_VM=yes; else skipped "virtual machines: skipped: what they need could not be had"; fi
 }
 
-# A whole Debian on a disk, made once.
+# A whole Debian on a disk, made once, and what starts it: debian_parts ARCH.
 debian_parts() {
+    local arch=$1
+    case $arch in
+        amd64) vm_parts || return ;;
+        *) packages qemu-system-aarch64:qemu-system-arm cpio strings:binutils || return ;;
+    esac
     packages mmdebstrap mke2fs:e2fsprogs dpkg-shlibdeps:dpkg-dev || return
     cargo_deb || return
-    mkdir -p "$DEBIAN"
-    as_root env PATH="$PATH" VM_ROOT="$VM_ROOT" tests/debian/image "$DEBIAN"
+    mkdir -p "$DEBIAN/$arch"
+    as_root env PATH="$PATH" VM_ROOT="$VM_ROOT" tests/debian/image "$DEBIAN/$arch" "$arch"
 }

@@ -182,22 +182,25 @@ package_deb() {
         sbom "$(basename "$deb" .deb)" "$triple"
         if [ "$arch" != "$own" ]; then
             packaging/deb/try-foreign "$deb" "$arch" "${EMULATOR[$arch]}"
+            on_debian "$arch" --no-strip --target "$triple"
         elif [ "$(id -u)" = 0 ] || has sudo; then
             as_root packaging/deb/try "$deb"
-            on_debian
+            on_debian "$arch"
         else
             unreached "the package for $arch: not tried: needs root"
         fi
     done
 }
 
-# The same program on whole machines, where there is what they need.
+# The same program on whole machines, where there is what they need: on_debian ARCH [OPTION of cargo-deb…].
 on_debian() {
-    if [ "$(uname -m)" = x86_64 ] && (vm_parts && debian_parts); then
-        debs dist
-        debian_run
+    local arch=$1
+    shift
+    if (debian_parts "$arch"); then
+        debs "$arch" dist "$@"
+        debian_run "$arch"
     else
-        unreached "the package on a whole Debian: not tried: its virtual machines need x86_64 and QEMU"
+        unreached "the package for $arch on a whole Debian: not tried: its virtual machines need root, QEMU and Debian's packages"
     fi
 }
 

@@ -190,3 +190,11 @@ debian_parts() {
     mkdir -p "$DEBIAN/$arch"
     as_root env PATH="$PATH" VM_ROOT="$VM_ROOT" tests/debian/image "$DEBIAN/$arch" "$arch"
 }
+
+# The two of `test`. Without virtual machines `vm_get` has said so.
+debian_get() {
+    HAS_DEBIAN=no
+    [ "$HAS_VM" = yes ] || return 0
+    # shellcheck disable=SC2034 # `run` reads it
+    if (debian_parts amd64); then HAS_DEBIAN=yes; else skipped "virtual Debians: skipped: what they need (root among it) could not be had"; fi
+}

@@ -22,140 +22,23 @@ mod common;
 mod guide;
 #[path = "bunch/hooks.rs"]
 mod hooks;
+#[path = "bunch/street.rs"]
+mod street;
 #[path = "bunch/udp.rs"]
 mod udp;
 
-use common::{BINARY, SOON, States, eventually, hears_of_sleep, listen, root, ropewalk, scrape};
-use ropewalk_air::wired::LinkSpec;
-use ropewalk_lab::{Cable, CableSpec, End, Namespace, Ping, Process, Topology};
+use common::{BINARY, SOON, States, eventually, hears_of_sleep, root, ropewalk, scrape};
+use ropewalk_lab::{Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-const SERVER: &str = "10.9.0.2:7000";
-/// Access points, the home's first.
-const APS: [&str; 3] = ["home", "anna", "bert"];
-const MBPS: f64 = 4.0;
-const METRICS: &str = "127.0.0.1:9103";
-/// How long a socket may stand still. An upload that lost an access point may wait for its grace.
-const PATIENCE: Duration = Duration::from_secs(40);
-
-struct Net {
-    sender: Namespace,
-    aps: Vec<Namespace>,
-    gateway: Namespace,
-    server: Namespace,
-    router: Option<Namespace>,
-    states: States,
-    tokens: Vec<String>,
-    _cables: Vec<Cable>,
-    _topology: Topology,
-}
-
-fn end(interface: &str, address: &str) -> End {
-    let addresses: Vec<&str> = if address.is_empty() { Vec::new() } else { vec![address] };
-    End::new(interface, addresses)
-}
-
-fn net(name: &str) -> Net {
-    build(name, false)
-}
-
-/// With `routed` there is a router between the gateway and the server.
-fn build(name: &str, routed: bool) -> Net {
-    let topology = Topology::new().unwrap();
-    let of = |label: &str| topology.namespace(label).unwrap();
-    let (sender, gateway, server) = (of("sender"), of("gateway"), of("server"));
-    let aps: Vec<Namespace> = APS.iter().map(|ap| of(ap)).collect();
-    topology
-        .veth((&sender, end("eth0", "192.168.1.2/24")), (&aps[0], end("lan0", "192.168.1.1/24")))
-        .unwrap();
-    let router = routed.then(|| of("router"));
-    let (near, far) =
-        (end("eth0", if routed { "10.8.0.1/24" } else { "10.9.0.1/24" }), end("eth0", "10.9.0.2/24"));
-    match &router {
-        None => topology.veth((&gateway, near), (&server, far)).unwrap(),
-        Some(router) => {
-            topology.veth((&gateway, near), (router, end("near", "10.8.0.2/24"))).unwrap();
-            topology.veth((router, end("far", "10.9.0.1/24")), (&server, far)).unwrap();
-            router.sysctl("net.ipv4.ip_forward", "1").unwrap();
-            gateway.ip(&["route add 10.9.0.0/24 via 10.8.0.2"]).unwrap();
-        }
-    }
-    // The server knows no way to any home: what reaches it comes from the gateway.
-    server.ip(&["route add 10.8.0.0/24 via 10.9.0.1", "route add 10.78.0.0/24 via 10.9.0.1"]).unwrap();
-    aps[0]
-        .ip(&["link add mesh0 type bridge", "addr add 10.20.0.1/24 dev mesh0", "link set mesh0 up"])
-        .unwrap();
-    for n in [1, 2] {
-        let port = format!("port{n}");
-        topology
-            .veth((&aps[0], end(&port, "")), (&aps[n], end("mesh0", &format!("10.20.0.{}/24", n + 1))))
-            .unwrap();
-        aps[0].ip(&[format!("link set {port} master mesh0")]).unwrap();
-    }
-    let uplink = |n: usize| {
-        let spec = CableSpec::symmetric(LinkSpec::new(MBPS, Duration::from_millis(5))).seed(n as u64);
-        let near = end("wan0", &format!("10.1{n}.0.2/24"));
-        let far = end(&format!("wan{n}"), &format!("10.1{n}.0.1/24"));
-        topology.cable((&aps[n], near), (&gateway, far), spec).unwrap()
-    };
-    let cables = (0..APS.len()).map(uplink).collect();
-    sender.ip(&["route add 0.0.0.0/0 via 192.168.1.1"]).unwrap();
-    for (n, ap) in aps.iter().enumerate() {
-        ap.ip(&[format!("route add 0.0.0.0/0 via 10.1{n}.0.1")]).unwrap();
-    }
-    let states = States::new(name);
-    let invited = |ap: usize| {
-        let (state, endpoint) = (states.of("gateway"), format!("10.1{ap}.0.1:4520"));
-        let (code, out, err) =
-            ropewalk(&["bunch", "invite", APS[ap], "--state", &state, "--endpoint", &endpoint]);
-        assert_eq!(code, 0, "{err}");
-        out.trim().to_owned()
-    };
-    let tokens = (0..APS.len()).map(invited).collect();
-    Net { sender, aps, gateway, server, router, states, tokens, _cables: cables, _topology: topology }
-}
+use std::time::Duration;
+use street::{APS, MBPS, METRICS, Net, PATIENCE, SERVER, build, in_time, net, pattern};
 
 impl Net {
-    fn start_gateway(&self) -> Process {
-        let state = self.states.of("gateway");
-        let args = ["bunch", "gateway", "--state", &state, "--listen", "0.0.0.0:4520"];
-        let args = args.into_iter().chain(["--serve", "10.9.0.2/32", "--deliver", "eth0"]);
-        let args = args.chain(["--metrics", METRICS]);
-        let mut gateway = self.gateway.start(BINARY, args).unwrap();
-        gateway.wait_for_line("gateway ready", SOON).unwrap();
-        gateway
-    }
-
-    fn start_ap(&self, ap: usize) -> Process {
-        let state = self.states.of(APS[ap]);
-        let args =
-            ["bunch", "ap", &self.tokens[ap], "--state", &state, "--uplink", "wan0", "--share", "mesh0"];
-        let own: &[&str] = if ap == 0 { &["--home", "lan0", "--metrics", METRICS] } else { &[] };
-        let mut process = self.aps[ap].start(BINARY, args.iter().chain(own)).unwrap();
-        process.wait_for_line("access point ready", SOON).unwrap();
-        process
-    }
-
-    fn start_aps(&self, count: usize) -> Vec<Process> {
-        let all = (0..count).map(|ap| self.start_ap(ap)).collect();
-        eventually("neighbours know each other", || {
-            (0..count).all(|ap| self.status(APS[ap])["neighbours"] == count - 1)
-        });
-        all
-    }
-
-    fn status(&self, who: &str) -> serde_json::Value {
-        let (code, out, err) = ropewalk(&["bunch", "status", "--json", "--state", &self.states.of(who)]);
-        assert_eq!(code, 0, "{err}");
-        serde_json::from_str(&out).unwrap()
-    }
-
     /// Bytes that left by an access point's uplink so far.
     fn sent(&self, ap: usize) -> u64 {
         let text =
@@ -166,18 +49,6 @@ impl Net {
 
     fn all_sent(&self) -> Vec<u64> {
         (0..APS.len()).map(|ap| self.sent(ap)).collect()
-    }
-
-    fn listener(&self) -> TcpListener {
-        self.server.run(|| listen(SERVER)).unwrap()
-    }
-
-    fn connect(&self) -> TcpStream {
-        let to: SocketAddr = SERVER.parse().unwrap();
-        let stream = self.sender.run(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        stream
     }
 
     /// Connects, and has the server read on a thread.
@@ -193,12 +64,6 @@ impl Net {
         let there = std::thread::spawn(move || read_all(into, &count));
         let here = std::thread::spawn(move || write_all(stream, &pattern(bytes)));
         Upload { here, there, bytes, came }
-    }
-
-    /// A neighbour carries for the home.
-    fn is_helped(&self) -> bool {
-        self.status("home")["forwarded"].as_u64() > Some(50)
-            && self.status("anna")["forwarded"].as_u64() > Some(20)
     }
 }
 
@@ -228,10 +93,6 @@ impl Upload {
     }
 }
 
-fn pattern(bytes: usize) -> Vec<u8> {
-    (0..bytes as u32).map(|i| (i.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect()
-}
-
 fn read_all(mut from: TcpStream, count: &AtomicUsize) -> (Vec<u8>, Option<ErrorKind>) {
     let (mut all, mut part) = (Vec::new(), vec![0; 65_536]);
     loop {
@@ -257,15 +118,6 @@ fn write_all(mut to: TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     to.write_all(bytes)?;
     to.shutdown(Shutdown::Write)?;
     to.read_exact(&mut [0])
-}
-
-/// Waits for something that the machine's load may delay.
-fn in_time(what: &str, mut so: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !so() {
-        assert!(Instant::now() < until, "{what}: not within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -431,7 +283,7 @@ fn a_way_behind_the_gateway_that_gets_shorter_stops_no_upload() {
     if !root() {
         return;
     }
-    let net = build("bunch-mtu", true);
+    let net = build("bunch-mtu", true, MBPS);
     let router = net.router.as_ref().unwrap();
     let _gateway = net.start_gateway();
     let _aps = net.start_aps(2);

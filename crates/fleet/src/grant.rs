@@ -1,5 +1,6 @@
-//! What a fleet grants to clients: ports that lead to one, groups, caps of rates, interfaces by
-//! which they leave. What may be granted is judged by those who ask; here it is written and read.
+//! What a fleet grants to clients: ports that lead to one, groups, caps of rates, shares of a line,
+//! interfaces by which they leave. What may be granted is judged by those who ask; here it is
+//! written and read.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +45,9 @@ pub struct ClientGrants {
     /// The same from the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_bps: Option<u64>,
+    /// Its share of what a gateway's line carries to clients, against 1 of a client without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<u8>,
     /// The interface by which it leaves.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_interface")]
     pub exit: Option<String>,
@@ -117,6 +121,7 @@ mod tests {
             groups: ["home".into()].into(),
             down_bps: Some(1_000_000),
             up_bps: None,
+            share: Some(4),
             exit: Some("wan2".into()),
         };
         let text = serde_json::to_string(&all).unwrap();

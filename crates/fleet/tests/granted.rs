@@ -8,6 +8,7 @@ use ropewalk_fleet::{
     ClientGrants, Evict, FleetGrants, ForwardedPort, GroupExit, LedgerError, Member, StoreError, Transport,
 };
 use ropewalk_session::{InviteId, InviteSecret, PublicKey};
+use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::sync::mpsc::Receiver;
 
@@ -66,6 +67,15 @@ fn here(member: &Member) -> Vec<String> {
     member.grants(None).unwrap().here.into_iter().collect()
 }
 
+/// All clients that are served at a gateway, whatever they are granted.
+fn served(member: &Member) -> Vec<String> {
+    let named = |(name, inside): (String, Vec<IpAddr>)| {
+        assert!(!inside.is_empty(), "{name} has no address");
+        name
+    };
+    member.inside_here().into_iter().map(named).collect()
+}
+
 #[test]
 fn who_asks_first_has_the_port_and_the_others_are_told_who() {
     if !has_etcd() {
@@ -105,6 +115,7 @@ fn grants_go_with_their_client_and_end_with_it() {
     come(&a, "alice", 1);
     a.came(&ALICE);
     assert!(here(&a).is_empty(), "nothing is granted yet");
+    assert!(served(&a) == ["alice"] && served(&b).is_empty());
     let eve = b.change_grants(vec!["eve".into()], "0".into(), lead(port(80), "eve"));
     assert!(matches!(eve, Err(LedgerError::UnknownName(_))), "{eve:?}");
     // Asked of the gateway that does not serve her.
@@ -119,6 +130,7 @@ fn grants_go_with_their_client_and_end_with_it() {
     assert_eq!(from_a.recv_timeout(LIMIT), Ok(Evict::Elsewhere(ALICE)));
     a.went(&ALICE);
     assert!(here(&a).is_empty() && a.grants(Some(version)).is_some());
+    assert!(served(&a).is_empty() && served(&b) == ["alice"]);
     // An exit that a gateway lacks is said by all.
     let warns = || b.report().warnings.iter().any(|w| w.starts_with("exit wan2 leads nowhere at a: "));
     assert!(!warns());

@@ -7,6 +7,8 @@
 //! ```
 
 mod common;
+#[path = "setup/shaping.rs"]
+mod shaping;
 #[path = "setup/stations.rs"]
 mod stations;
 #[path = "setup/tables.rs"]

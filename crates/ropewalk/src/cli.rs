@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Forward(ForwardArgs),
     /// Let devices of a group reach each other
     Group(GroupArgs),
-    /// Cap a device's rates
+    /// Cap a device's rates, or set its share of a full line
     Limit(LimitArgs),
     /// Let a device's traffic leave the gateway by an interface of its own
     Exit(ExitArgs),
@@ -390,6 +390,8 @@ mod tests {
             "ropewalk up --token-file f --state d --from-wg g --route 10.0.0.0/8 --dns 10.0.0.1",
             "ropewalk restore --state d",
             "ropewalk serve --state d --client-to-client",
+            "ropewalk serve --state d --down-rate 500Mbit",
+            "ropewalk limit set alice --down 20Mbit --share 4 --state d",
             "ropewalk up rw1_x --state d --tun rw0 --path wan0 --path wan1@192.0.2.1:4500 --route 0.0.0.0/0 --route ::/0 --dns 10.77.0.1",
             "ropewalk ap --config f",
             "ropewalk ap --config f --state d --log debug --metrics 127.0.0.1:9100",

@@ -1,5 +1,5 @@
-//! What a gateway grants to its clients: ports, groups, caps; and their quotas. Needs root; without
-//! it the tests pass and say so.
+//! What a gateway grants to its clients: ports, groups, caps, shares; and their quotas. Needs root;
+//! without it the tests pass and say so.
 //!
 //! ```text
 //!   alice 10.1.1.1 ──┐
@@ -14,6 +14,8 @@ mod exits;
 mod global6;
 #[path = "grants/hooks.rs"]
 mod hooks;
+#[path = "grants/shares.rs"]
+mod shares;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -395,9 +397,11 @@ fn a_cap_is_a_class_of_the_device_and_a_limit_of_the_firewall() {
         let (got, most) = upload(&net);
         got > most
     });
+    let (code, said) = net.command("limit set alice --share 4");
+    assert!(code == 2 && said.contains("start it with --down-rate"), "{code} {said}");
     net.done("limit set alice --down 4Mbit --up 2Mbit");
     let rules = net.gateway.shell("nft list ruleset").unwrap();
-    assert!(rules.contains("250000 bytes/second") && rules.contains("ip daddr 10.77.0.2"), "{rules}");
+    assert!(rules.contains("250000 bytes/second") && rules.contains("map { 10.77.0.2 : "), "{rules}");
     let time = download(&net, bytes);
     assert!(time > least, "{time:?} for {bytes} bytes at 4 Mbit/s");
     let class = net.gateway.shell("tc -s class show dev rw0 classid 628:1").unwrap();

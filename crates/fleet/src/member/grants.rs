@@ -107,6 +107,23 @@ impl Member {
         all
     }
 
+    /// The clients that are served here, with their addresses inside. Not for the data loop.
+    pub fn inside_here(&self) -> Vec<(String, Vec<IpAddr>)> {
+        let (mut all, mut from) = (Vec::new(), None::<String>);
+        loop {
+            let state = self.shared.state();
+            let before = all.len();
+            for name in state.served.after(from.as_deref()).take(AT_ONCE) {
+                let inside = state.served.get(name).map_or_else(Vec::new, |mine| mine.inside.clone());
+                all.push((name.to_owned(), inside));
+            }
+            if all.len() == before {
+                return all;
+            }
+            from = all.last().map(|(name, _)| name.clone());
+        }
+    }
+
     /// Changes what is granted, and returns when the store has it and, if the watch works, this
     /// gateway knows. Not for the data loop.
     ///

@@ -1,12 +1,12 @@
 //! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each
-//! other, caps of rates.
+//! other, caps of rates, shares of the line.
 //!
 //! All of it is one table of the firewall, and a queueing discipline at the bond's device. There
 //! are two rules of routing besides, where a way is open that is not for all: what clients send
 //! goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
 //! Rules that others take away are put back within seconds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv6Net};
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::conntrack::{self, Flow};
 use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind, keep_rules};
+use super::shaping::{HANDLE, classes, shape};
 use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
 use super::within::is_of;
 use super::{Change, Journal, SetupError};
-use crate::command::Tool;
 use crate::nft::{Nft, quoted, table_name};
 
 /// The mark of packets from clients that have a way, to a member of their group or as answers from
@@ -26,9 +26,6 @@ use crate::nft::{Nft, quoted, table_name};
 pub const GROUP_MARK: u32 = 0x7267;
 /// The priority of the rule that lets them through; the next holds the others back.
 pub const GROUP_PRIORITY: u32 = 29_220;
-/// The handle of the queueing discipline, as tc writes it.
-const HANDLE: &str = "628";
-const TC: Tool = Tool { program: "tc", purpose: "a client's rate (`ropewalk limit`)", package: "iproute2" };
 const NFT: Nft = Nft { purpose: "what a gateway grants to its clients" };
 
 /// What has ports.
@@ -66,7 +63,7 @@ pub struct Forward {
     pub masquerade: bool,
 }
 
-/// What a client may send and receive at most.
+/// What a client may send and receive at most, and its part of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The client's addresses, and the networks behind it.
@@ -75,6 +72,10 @@ pub struct Limit {
     pub down_bps: Option<u64>,
     /// From the client, bits a second: what is more is dropped.
     pub up_bps: Option<u64>,
+    /// Its part of the line, where that is divided.
+    pub share: u8,
+    /// The number of its class ([`Grants::number`]).
+    pub class: u16,
 }
 
 /// All that is granted, by addresses. The journal has the device only, by which the table is taken
@@ -92,9 +93,12 @@ pub struct Grants {
     /// Groups, by their members' addresses.
     #[serde(skip)]
     pub groups: Vec<Vec<IpAddr>>,
-    /// Caps.
+    /// Caps and shares; where the line is divided, of all clients that have a class.
     #[serde(skip)]
     pub limits: Vec<Limit>,
+    /// What goes to all clients together at most, bits a second: this is divided.
+    #[serde(skip)]
+    pub line_bps: Option<u64>,
     /// The clients' networks, and those behind them: one within a capped client's is not its.
     #[serde(skip)]
     pub inside: Vec<IpNet>,
@@ -108,11 +112,17 @@ pub struct Grants {
     pub global: Option<Ipv6Net>,
 }
 
-/// Puts `grants` in force in place of those before. `networks` are those of the clients.
+/// Puts `grants` in force in place of what `stood`, if that is known. `networks` are those of the
+/// clients.
 ///
 /// # Errors
 /// `nft` or `tc` is not there, or refuses; a part may be in force then.
-pub fn grant(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Result<(), SetupError> {
+pub fn grant(
+    journal: &mut Journal,
+    stood: Option<&Grants>,
+    grants: &Grants,
+    networks: &[IpNet],
+) -> Result<(), SetupError> {
     let [v4, v6] = grants.forwarded();
     // Ways are closed before the table goes that watches them.
     for (v6, closed, needed) in [(false, grants.closed[0], v4), (true, grants.closed[1], v6)] {
@@ -124,7 +134,7 @@ pub fn grant(journal: &mut Journal, grants: &Grants, networks: &[IpNet]) -> Resu
     replace(journal, grants)?;
     grants.end_flows(networks);
     forwarding(journal, v4, v6)?;
-    shape(&grants.device, &grants.limits)
+    shape(stood, grants)
 }
 
 /// The rules of routing, where some clients have a way that others have not.
@@ -188,7 +198,7 @@ impl Grants {
     /// Nothing is granted, and no port was forwarded.
     pub fn is_empty(&self) -> bool {
         let no_ports = self.forwards.is_empty() && self.ended.is_empty();
-        no_ports && self.groups.is_empty() && self.limits.is_empty()
+        no_ports && self.groups.is_empty() && self.limits.is_empty() && self.line_bps.is_none()
     }
 
     /// Ends what goes on through ports that lead elsewhere now, or nowhere. Entries are deleted: a
@@ -344,8 +354,8 @@ impl Grants {
     fn uploads(&self) -> (String, String) {
         let device = quoted(&self.device);
         let (mut limits, mut rules) = (String::new(), String::new());
-        for (class, limit) in classes(&self.limits) {
-            let Some(bps) = limit.up_bps else { continue };
+        for limit in &self.limits {
+            let (class, Some(bps)) = (limit.class, limit.up_bps) else { continue };
             let rate = (bps / 8).max(1);
             limits.push_str(&format!(
                 "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
@@ -360,18 +370,28 @@ impl Grants {
 
     /// The class of the queueing discipline that packets for a client belong to.
     fn downloads(&self) -> String {
-        let device = quoted(&self.device);
-        let mut rules = String::new();
-        let capped = classes(&self.limits).filter(|(_, limit)| limit.down_bps.is_some());
-        let networks = |(class, limit): (u16, &Limit)| {
-            limit.networks.iter().map(|n| (class, n.trunc())).collect::<Vec<_>>()
-        };
-        let mut all: Vec<(u16, IpNet)> = capped.flat_map(networks).collect();
+        let (device, classes) = (quoted(&self.device), classes(self));
+        let shaped = self.limits.iter().filter(|limit| classes.contains_key(&limit.class));
+        let all = shaped.flat_map(|limit| limit.networks.iter().map(move |n| (limit.class, n.trunc())));
+        let (hosts, mut networks): (Vec<_>, Vec<_>) =
+            all.partition(|(_, network)| network.prefix_len() == network.max_prefix_len());
         // Of networks within each other the narrowest counts, as where packets are routed.
-        all.sort_by_key(|(_, network)| network.prefix_len());
-        for (class, network) in all {
+        networks.sort_by_key(|(_, network)| network.prefix_len());
+        let mut rules = String::new();
+        for (class, network) in networks {
             let of = is_of("daddr", network, &self.inside);
             rules.push_str(&format!("    oifname {device} {of} meta priority set {HANDLE}:{class:x}\n"));
+        }
+        // There may be a thousand addresses: each packet's is looked up.
+        for v in ["ip", "ip6"] {
+            let of = hosts.iter().filter(|(_, host)| version(host.addr()) == v);
+            let of: BTreeMap<IpAddr, u16> = of.map(|(class, host)| (host.addr(), *class)).collect();
+            let of: Vec<String> =
+                of.iter().map(|(address, class)| format!("{address} : {HANDLE}:{class:x}")).collect();
+            if !of.is_empty() {
+                let of = of.join(", ");
+                rules.push_str(&format!("    oifname {device} meta priority set {v} daddr map {{ {of} }}\n"));
+            }
         }
         chain("downloads", "filter hook postrouting priority -150", &rules)
     }
@@ -396,12 +416,7 @@ impl Grants {
 
 /// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a
 /// whole one. A short queue has as many at least.
-const BURST: u64 = 200_000;
-
-/// Limits with the numbers of their classes.
-fn classes(limits: &[Limit]) -> impl Iterator<Item = (u16, &Limit)> {
-    (1..=u16::MAX - 1).zip(limits)
-}
+pub(super) const BURST: u64 = 200_000;
 
 fn version(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "ip" } else { "ip6" }
@@ -413,55 +428,6 @@ fn chain(name: &str, place: &str, rules: &str) -> String {
         return String::new();
     }
     format!("  chain {name} {{\n    type {place}; policy accept;\n{rules}  }}\n")
-}
-
-/// Shapes what leaves by the device: a class for each client with a cap. It vanishes with the
-/// device. The packets that wait are lost where it is made anew.
-fn shape(device: &str, limits: &[Limit]) -> Result<(), SetupError> {
-    if TC.run(&["qdisc", "show", "dev", device, "root"], "").unwrap_or_default().contains(OURS) {
-        TC.run(&["qdisc", "del", "dev", device, "root"], "")?;
-    }
-    let classes = disciplines(device, limits);
-    if classes.is_empty() {
-        return Ok(());
-    }
-    TC.run(&["-batch", "-"], &classes)?;
-    if let Err(error) = TC.run(&["-batch", "-"], &queues(device, limits, |_| "fq_codel".into())) {
-        tracing::debug!("{error}: clients with a cap have one short queue each");
-        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(BURST));
-        TC.run(&["-batch", "-"], &queues(device, limits, short))?;
-    }
-    Ok(())
-}
-
-const OURS: &str = "qdisc htb 628:";
-
-/// The numbers of those with a cap, and their caps, bits a second.
-fn shaped(limits: &[Limit]) -> impl Iterator<Item = (u16, u64)> {
-    classes(limits).filter_map(|(class, limit)| Some((class, limit.down_bps?)))
-}
-
-/// The classes.
-fn disciplines(device: &str, limits: &[Limit]) -> String {
-    let class = |(class, bps): (u16, u64)| {
-        format!(
-            "class add dev {device} parent {HANDLE}: classid {HANDLE}:{class:x} htb rate {bps}bit ceil {bps}bit quantum 64000\n"
-        )
-    };
-    let all: String = shaped(limits).map(class).collect();
-    if all.is_empty() {
-        all
-    } else {
-        format!("qdisc add dev {device} root handle {HANDLE}: htb default 0\n{all}")
-    }
-}
-
-/// The queue in each class.
-fn queues(device: &str, limits: &[Limit], kind: impl Fn(u64) -> String) -> String {
-    let queue = |(class, bps): (u16, u64)| {
-        format!("qdisc add dev {device} parent {HANDLE}:{class:x} {}\n", kind(bps))
-    };
-    shaped(limits).map(queue).collect()
 }
 
 #[cfg(test)]
@@ -480,7 +446,10 @@ mod tests {
                 networks: vec![a.into(), six.into(), "192.168.8.1/24".parse().unwrap()],
                 down_bps: Some(10_000_000),
                 up_bps: Some(2_000_000),
+                share: 1,
+                class: 1,
             }],
+            line_bps: None,
             inside: ["10.77.0.1/24", "192.168.8.128/25"].map(|n| n.parse().unwrap()).to_vec(),
             closed: [true, false],
             global: None,
@@ -499,7 +468,8 @@ mod tests {
             "iifname \"rw0\" ip saddr 10.77.0.2/32 limit name \"up1\" drop\n",
             "ip saddr 192.168.8.0/24 ip saddr != { 192.168.8.128/25 } limit name \"up1\" drop\n",
             "ip daddr 192.168.8.0/24 ip daddr != { 192.168.8.128/25 } meta priority set 628:1\n",
-            "oifname \"rw0\" ip6 daddr fd77::2/128 meta priority set 628:1\n",
+            "oifname \"rw0\" meta priority set ip daddr map { 10.77.0.2 : 628:1 }\n",
+            "oifname \"rw0\" meta priority set ip6 daddr map { fd77::2 : 628:1 }\n",
             "nfproto ipv6 tcp sport { 443 } tcp flags & (fin | syn | rst | ack) != syn ct state new drop\n",
             "meta nfproto ipv4 iifname \"rw0\" oifname != \"rw0\" drop\n",
         ] {
@@ -513,15 +483,17 @@ mod tests {
 
     #[test]
     fn of_networks_within_each_other_the_narrowest_comes_last() {
-        let limit = |network: &str| Limit {
+        let limit = |(class, network): (u16, &str)| Limit {
             networks: vec![network.parse().unwrap()],
             down_bps: Some(1_000_000),
             up_bps: None,
+            share: 1,
+            class,
         };
-        let limits = ["192.168.8.0/24", "192.168.0.0/16", "10.77.0.2/32"].map(limit).to_vec();
+        let limits = [(1, "192.168.8.0/24"), (2, "192.168.0.0/16"), (3, "10.77.0.2/32")].map(limit).to_vec();
         let rules = Grants { device: "rw0".into(), limits, ..Grants::default() }.downloads();
-        let order: Vec<&str> = rules.lines().filter_map(|l| l.split("628:").nth(1)).collect();
-        assert_eq!(order, ["2", "1", "3"], "{rules}");
+        let order = rules.lines().filter_map(|l| l.split("628:").nth(1)?.split(' ').next());
+        assert_eq!(order.collect::<Vec<_>>(), ["2", "1", "3"], "{rules}");
     }
 
     #[test]
@@ -581,14 +553,5 @@ mod tests {
         assert_eq!(text, r#"{"device":"rw0"}"#);
         let read: Grants = serde_json::from_str(&text).unwrap();
         assert_eq!(read.name(), grants().name());
-    }
-
-    #[test]
-    fn caps_are_classes() {
-        let classes = disciplines("rw0", &grants().limits);
-        assert!(classes.contains("classid 628:1 htb rate 10000000bit ceil 10000000bit"), "{classes}");
-        let queues = queues("rw0", &grants().limits, |bps| format!("bfifo limit {bps}"));
-        assert_eq!(queues, "qdisc add dev rw0 parent 628:1 bfifo limit 10000000\n");
-        assert_eq!(disciplines("rw0", &[]), "");
     }
 }

@@ -22,6 +22,7 @@ mod quotas;
 mod routes;
 mod rts;
 mod rule;
+mod shaping;
 mod station;
 mod sysctl;
 mod tables;

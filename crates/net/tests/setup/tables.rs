@@ -15,12 +15,13 @@ fn tables_that_others_flush_are_put_back() {
     let (mut journal, mut watch) =
         client.inside(|| (Journal::open(&world.state).unwrap().0, TableWatch::new().unwrap()));
     let networks = ["10.77.0.0/24".parse().unwrap()];
-    let limits = |bps| vec![Limit { networks: networks.to_vec(), down_bps: None, up_bps: Some(bps) }];
-    let grants = |bps| Grants { device: "rw0".into(), limits: limits(bps), ..Grants::default() };
+    let limit =
+        |bps| Limit { networks: networks.to_vec(), down_bps: None, up_bps: Some(bps), share: 1, class: 1 };
+    let grants = |bps| Grants { device: "rw0".into(), limits: vec![limit(bps)], ..Grants::default() };
     client.inside(|| {
         guard(&mut journal, "rw0", vec!["10.77.0.2".parse().unwrap()]).unwrap();
-        grant(&mut journal, &grants(1_000_000), &networks).unwrap();
-        grant(&mut journal, &grants(2_000_000), &networks).unwrap();
+        grant(&mut journal, None, &grants(1_000_000), &networks).unwrap();
+        grant(&mut journal, None, &grants(2_000_000), &networks).unwrap();
     });
     let before = list();
     assert!(before.contains("250000 bytes/second"), "{before}");
@@ -101,12 +102,14 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
         to: 80,
         masquerade: true,
     };
+    let limit = Limit { networks: one.clone(), down_bps: None, up_bps: Some(1_000_000), share: 1, class: 1 };
     let grants = Grants {
         device: "rw0".into(),
         forwards: addresses.iter().map(forward).collect(),
         ended: vec![(Protocol::Tcp, 8081, 443)],
         groups: vec![vec![addresses[0], "10.77.0.3".parse().unwrap()]],
-        limits: vec![Limit { networks: one.clone(), down_bps: None, up_bps: Some(1_000_000) }],
+        limits: vec![limit],
+        line_bps: Some(10_000_000),
         inside: inside.clone(),
         closed: [true, false],
         global: Some(global),
@@ -134,7 +137,7 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
         guard(&mut journal, "rw0", addresses.clone()).unwrap();
         masquerade_by(&mut journal, "rw0", &inside, Some("va")).unwrap();
         let_through(&mut journal, "rw0", global).unwrap();
-        grant(&mut journal, &grants, &inside).unwrap();
+        grant(&mut journal, None, &grants, &inside).unwrap();
         hold_back(&mut journal, &quotas).unwrap();
         leave_by(&mut journal, None, &exits).unwrap();
         capture(&mut journal, tun.index(), home).unwrap();

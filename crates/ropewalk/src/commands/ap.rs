@@ -130,7 +130,7 @@ pub(super) fn run(args: Ap) -> anyhow::Result<()> {
     }
     (file.serve.address, file.serve.tun, file.serve.masquerade) =
         (ap.address.clone(), ap.tun.clone(), ap.masquerade);
-    (file.serve.global6, file.serve.proxy_ndp) = (false, None);
+    (file.serve.global6, file.serve.proxy_ndp, file.serve.down_rate) = (false, None, None);
     serve::start(serve::GatewayOptions { file, reload, state, pool, backhaul: Some(backhaul), behind })
 }
 

@@ -8,7 +8,7 @@ use crate::control::protocol::{Request, Response};
 use crate::gateway::audit::{self, Entry};
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants::{
-    Change, Circumstances, Exit, FILE, Forward, Grants, Limit, Whose, interfaces, listening as in_use,
+    Change, Circumstances, Exit, FILE, Forward, Grants, Limit, Share, Whose, interfaces, listening as in_use,
 };
 use crate::state::StateDir;
 use crate::state::clients::{Clients, FILE as CLIENTS_FILE};
@@ -112,10 +112,10 @@ pub(crate) struct LimitArgs {
     pub command: LimitCommand,
 }
 
-/// What can be done with caps.
+/// What can be done with caps and shares.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LimitCommand {
-    /// Cap a device's rates, in place of the cap that it has
+    /// Cap a device's rates, or set its share of a full line, in place of what is set
     Set {
         /// Name of the device
         client: String,
@@ -125,12 +125,15 @@ pub(crate) enum LimitCommand {
         /// From the device, such as 5Mbit [default: no cap]
         #[arg(long, value_name = "RATE")]
         up: Option<BitRate>,
+        /// How much it gets of a full line (`serve --down-rate`), from 1 to 100 [default: 1]
+        #[arg(long, value_name = "N")]
+        share: Option<Share>,
         #[command(flatten)]
         state: Which,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Remove a device's cap
+    /// Remove a device's cap and share
     Remove {
         /// Name of the device
         client: String,
@@ -139,7 +142,7 @@ pub(crate) enum LimitCommand {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// List caps
+    /// List caps and shares
     List(ListArgs),
 }
 
@@ -250,8 +253,8 @@ pub(super) fn group(args: GroupArgs) -> anyhow::Result<()> {
 /// `ropewalk limit`.
 pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
     match args.command {
-        LimitCommand::Set { client, down, up, state, store } => {
-            change(&state, &store, Change::LimitSet { client, limit: Limit { down, up } })
+        LimitCommand::Set { client, down, up, share, state, store } => {
+            change(&state, &store, Change::LimitSet { client, limit: Limit { down, up, share } })
         }
         LimitCommand::Remove { client, state, store } => {
             change(&state, &store, Change::LimitRemove { client })
@@ -259,8 +262,10 @@ pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
         LimitCommand::List(args) => {
             let limits = granted(&args)?.limits;
             let rate = |r: Option<BitRate>| r.map_or_else(|| "no cap".into(), |r| r.to_string());
-            let lines =
-                limits.iter().map(|(name, l)| format!("{name}  down {}  up {}", rate(l.down), rate(l.up)));
+            let share = |s: Option<Share>| s.map_or_else(String::new, |s| format!("  share {s}"));
+            let lines = limits.iter().map(|(name, l)| {
+                format!("{name}  down {}  up {}{}", rate(l.down), rate(l.up), share(l.share))
+            });
             show(&args, &limits, lines, "no client has a cap")
         }
     }
@@ -318,6 +323,7 @@ fn change(state: &Which, store: &StoreArgs, change: Change) -> anyhow::Result<()
         // Only a running gateway knows.
         lets_nobody_out: false,
         has_no_global6: false,
+        has_no_down_rate: false,
     };
     let mut grants: Grants = dir.read_json(FILE)?.unwrap_or_default();
     let said = grants.change(change, &here)?;

@@ -1,7 +1,7 @@
 //! `ropewalk serve`.
 
 use crate::cli::{Daemon, LogFormat, State, StoreArgs, interface};
-use crate::config::{File, Name, dedicated};
+use crate::config::{BitRate, File, Name, dedicated};
 use crate::control::protocol::Request;
 use crate::control::server::Server;
 use crate::daemon::{
@@ -85,6 +85,10 @@ pub(crate) struct Serve {
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
+    /// What the line carries to all clients together, a little less than it can, such as 450Mbit:
+    /// clients share that, by `ropewalk limit set --share` [default: not known]
+    #[arg(long, value_name = "RATE")]
+    pub down_rate: Option<BitRate>,
     /// Threads that carry packets, each for a part of the clients [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=Shard::MOST.into()))]
     pub workers: Option<u32>,
@@ -162,6 +166,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.global6 |= args.global6;
     serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
     serve.client_to_client |= args.client_to_client;
+    serve.down_rate = args.down_rate.or(serve.down_rate);
     serve.workers = args.workers.or(serve.workers);
     serve.hooks = args.hooks.or(serve.hooks.take());
     serve.tun = args.daemon.tun.or(serve.tun.take());
@@ -334,6 +339,7 @@ fn machine(options: &GatewayOptions, opened: &Opened, all_joined: bool, in_fleet
         in_fleet,
         closed,
         global,
+        down_rate: file.serve.down_rate,
     }
 }
 

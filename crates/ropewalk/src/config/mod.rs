@@ -77,6 +77,10 @@ pub(crate) struct Serve {
     pub proxy_ndp: Option<String>,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
+    /// What the line carries to all clients together, such as `"450Mbit"`: a little less than it can, or the queue is the provider's. Clients share it, equally or as
+    /// `ropewalk limit set --share` says. Default: none: nothing holds clients back but their caps. Not changed by a reload.
+    #[schemars(with = "Option<String>")]
+    pub down_rate: Option<BitRate>,
     /// Threads that carry packets, 64 at most, each with a part of the clients, of `memory` and of `max-clients`. Default: 1. More pay where there are processors for
     /// them and several clients: one client is carried by one of them. Not with `scheduler = "backpressure"`.
     pub workers: Option<u32>,

@@ -28,6 +28,7 @@ fn everything_can_be_said() {
         address = ["10.77.0.1/24", "fd77::1/64"]
         global6 = true
         proxy-ndp = "eth0"
+        down-rate = "500Mbit"
         endpoints = ["gw.example.org:4500"]
         [up]
         route = ["0.0.0.0/0"]
@@ -47,6 +48,7 @@ fn everything_can_be_said() {
     "#;
     let file = File::parse(Path::new("rw.toml"), text).unwrap();
     assert_eq!(file.serve.global_network().unwrap().to_string(), "fd77::/64");
+    assert_eq!(file.serve.down_rate, Some(BitRate(500_000_000)));
     assert_eq!(file.up.path[0].cap, Some(Amount(1_500_000_000)));
     assert_eq!(file.engine.to_config().scheduler, Kind::Weighted);
     assert_eq!(file.up.path[0].name().to_string(), "wan0@192.0.2.1:4500");

@@ -93,6 +93,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.global6", old.serve.global6 != new.serve.global6),
         ("serve.proxy-ndp", old.serve.proxy_ndp != new.serve.proxy_ndp),
         ("serve.client-to-client", old.serve.client_to_client != new.serve.client_to_client),
+        ("serve.down-rate", old.serve.down_rate != new.serve.down_rate),
         ("serve.workers", old.serve.workers != new.serve.workers),
         ("serve.endpoints", old.serve.endpoints != new.serve.endpoints),
         ("serve.tls-listen", old.serve.tls_listen != new.serve.tls_listen),

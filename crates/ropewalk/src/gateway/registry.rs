@@ -149,6 +149,11 @@ impl SharedClients {
         self.store.inside_of_all()
     }
 
+    /// The same of those alone whom this gateway may carry packets to.
+    pub(crate) fn inside_here(&self) -> Vec<KnownClient> {
+        self.store.inside_here()
+    }
+
     /// What clients have used since the last call.
     pub(crate) fn used(&self, of: &[(PublicKey, Usage)]) {
         self.store.used(of);

@@ -18,6 +18,8 @@ pub(crate) struct Granted {
     pub down_bps: Option<u64>,
     /// What it may send at most, bits per second.
     pub up_bps: Option<u64>,
+    /// How much of a full line it gets, where a client that was given none gets 1.
+    pub share: Option<u8>,
     /// The interface by which it leaves, its own or its group's.
     pub exit: Option<String>,
 }
@@ -44,8 +46,10 @@ impl Granted {
         let rate = |bps: Option<u64>, way: &str| bps.map(|bps| format!("{} {way}", BitRate(bps)));
         let caps: Vec<String> =
             [rate(self.down_bps, "down"), rate(self.up_bps, "up")].into_iter().flatten().collect();
+        let share: Vec<String> = self.share.iter().map(ToString::to_string).collect();
         let exit: Vec<String> = self.exit.iter().cloned().collect();
-        let parts = [("port", &ports), ("group", &self.groups), ("cap", &caps), ("exit", &exit)];
+        let parts =
+            [("port", &ports), ("group", &self.groups), ("cap", &caps), ("share", &share), ("exit", &exit)];
         let parts = parts.into_iter().filter(|(_, all)| !all.is_empty());
         parts.map(|(what, all)| format!("{what} {}", short(all))).collect::<Vec<_>>().join("; ")
     }
@@ -71,6 +75,7 @@ pub(crate) mod tests {
             groups: vec!["home".into()],
             down_bps: Some(20_000_000),
             up_bps: None,
+            share: None,
             exit: Some("wan2".into()),
         }
     }
@@ -81,5 +86,7 @@ pub(crate) mod tests {
         let ports = (1..=6).map(|n| Port { protocol: "udp".into(), port: n, to: n }).collect();
         let many = Granted { ports, ..Granted::default() };
         assert_eq!(many.line(), "port udp 1, udp 2, udp 3, udp 4 and 2 more");
+        let shares = Granted { down_bps: Some(20_000_000), share: Some(4), ..Granted::default() };
+        assert_eq!(shares.line(), "cap 20Mbit down; share 4");
     }
 }

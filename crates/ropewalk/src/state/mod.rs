@@ -5,7 +5,7 @@
 //! | `lock` | held by the running daemon |
 //! | `key` | this end's static key, base64 |
 //! | `clients.json` | gateway: who was invited, and who came |
-//! | `grants.json` | gateway: what clients were granted: ports, groups, caps |
+//! | `grants.json` | gateway: what clients were granted: ports, groups, caps, shares |
 //! | `audit.jsonl`, `sessions.jsonl` | gateway: who did what, and who came and went; with `.1` what was before |
 //! | `gateway.json` | gateway: where it listened last, for invites while it does not run |
 //! | `token` | client: the token used last |

@@ -317,6 +317,10 @@ impl Store for Fleet {
         self.member.inside_of_all().iter().map(|(name, inside)| client_inside(name, inside)).collect()
     }
 
+    fn inside_here(&self) -> Vec<KnownClient> {
+        self.member.inside_here().iter().map(|(name, inside)| client_inside(name, inside)).collect()
+    }
+
     fn drain(&self, draining: bool) {
         self.member.drain(draining);
     }

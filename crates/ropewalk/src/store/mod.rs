@@ -77,6 +77,10 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn inside_of_all(&self) -> Vec<KnownClient> {
         self.known()
     }
+    /// The same of those alone whom this gateway may carry packets to: in a fleet, those that it serves.
+    fn inside_here(&self) -> Vec<KnownClient> {
+        self.inside_of_all()
+    }
     /// Where the gateways of the fleet are, if it is one: this one first.
     fn reach(&self) -> Option<Reach> {
         None

@@ -5,8 +5,10 @@
 //! that something may have changed, and a thread looks.
 
 use super::exits::{Inside, lacking, notes};
+use super::host::{interfaces, listening};
 use super::shared::{FILE as FLEET_FILE, View};
 use super::{Change, Circumstances, FILE, Grants};
+use crate::config::BitRate;
 use crate::control::protocol::Request;
 use crate::daemon::Outbox;
 use crate::exit::{Code, failure};
@@ -17,10 +19,9 @@ use crate::state::StateDir;
 use crate::state::clients::KnownClient;
 use anyhow::Context;
 use ipnet::{IpNet, Ipv6Net};
+use ropewalk_net::nat;
 use ropewalk_net::setup::{self, Protocol, find_ways, grant, leave_by};
-use ropewalk_net::{links, nat};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -55,6 +56,8 @@ pub(crate) struct Machine {
     pub closed: [bool; 2],
     /// The clients' network whose addresses the world sees.
     pub global: Option<Ipv6Net>,
+    /// What goes to all clients together at most: they share it.
+    pub down_rate: Option<BitRate>,
 }
 
 impl Machine {
@@ -74,6 +77,8 @@ struct Shared {
     state: Mutex<State>,
     /// The firewall may not be as it was left: all is to be put in force again.
     anew: AtomicBool,
+    /// Clients that share the line may have come or gone.
+    moved: AtomicBool,
     /// What there is to say, for whoever must not wait for `nft`.
     notes: Mutex<Notes>,
     /// What each client is granted, for the same.
@@ -142,10 +147,14 @@ impl Keeper {
                 f.port
             );
         }
+        if gateway.down_rate.is_none() && grants.limits.values().any(|limit| limit.share.is_some()) {
+            tracing::warn!("clients have shares, which count only with --down-rate");
+        }
         let state = Mutex::new(State { grants, ..State::default() });
-        let (dir, journal, anew) = (dir.clone(), Arc::clone(journal), AtomicBool::new(false));
-        let (notes, told) = Default::default();
-        let shared = Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, notes, told });
+        let (dir, journal) = (dir.clone(), Arc::clone(journal));
+        let (anew, moved, notes, told) = Default::default();
+        let shared =
+            Arc::new(Shared { dir, journal, clients, loop_, gateway, state, anew, moved, notes, told });
         let (wake, wishes) = sync_channel(1);
         shared.enforce(&mut shared.lock(), false, |loop_, on| loop_.tell(Request::JoinClients { on }));
         let theirs = Arc::clone(&shared);
@@ -160,6 +169,9 @@ impl Keeper {
         let concerned = self.shared.state.try_lock().map_or(true, |s| s.grants.concerns(client) || s.waits());
         if concerned {
             let _ = self.wake.try_send(());
+        } else if self.shared.gateway.down_rate.is_some() {
+            // Many may come at once: the line is divided anew once a second.
+            self.shared.moved.store(true, Relaxed);
         }
     }
 
@@ -213,6 +225,7 @@ impl Keeper {
             // In a fleet another gateway may let them.
             lets_nobody_out: shared.gateway.closed == [true; 2] && !shared.gateway.in_fleet,
             has_no_global6: shared.gateway.global.is_none(),
+            has_no_down_rate: shared.gateway.down_rate.is_none() && !shared.gateway.in_fleet,
         };
         if shared.gateway.in_fleet {
             return shared.change_in_fleet(change, here);
@@ -242,6 +255,7 @@ impl Keeper {
         }
         let mut state = self.shared.lock();
         let had = state.grants.forget(client);
+        self.shared.moved.store(true, Relaxed);
         if !had && !state.is_unwritten && !state.waits() {
             return Ok(());
         }
@@ -273,7 +287,8 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
                 if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
                     shared.enforce(&mut state, true, ask);
                 } else {
-                    if shared.gateway.in_fleet && shared.is_other(&state) {
+                    let moved = shared.moved.swap(false, Relaxed);
+                    if moved || (shared.gateway.in_fleet && shared.is_other(&state)) {
                         shared.enforce(&mut state, false, ask);
                     }
                     // It is noted, and looked again.
@@ -489,6 +504,10 @@ impl Shared {
         }
         (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
         wanted.inside.extend(networks);
+        if let Some(line) = self.gateway.down_rate {
+            state.grants.divide(line, &self.clients.inside_here(), behind, &mut wanted);
+        }
+        wanted.number(state.stands.as_ref());
         let stood = state.stands.as_ref();
         if (stood == Some(&wanted) && !anew) || (stood.is_none() && wanted.is_empty()) {
             return Ok(());
@@ -497,9 +516,9 @@ impl Shared {
         if !joined && !self.gateway.all_joined {
             tell(&self.loop_, false);
         }
-        state.stands = None;
+        let stood = state.stands.take().filter(|_| !anew);
         let granted = match &mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(journal) => grant(journal, &wanted, networks),
+            Some(journal) => grant(journal, stood.as_ref(), &wanted, networks),
             // The gateway is stopping.
             None => return Ok(()),
         };
@@ -516,81 +535,5 @@ impl Shared {
         }
         state.stands = Some(wanted);
         Ok(())
-    }
-}
-
-/// The names of this machine's interfaces.
-pub(crate) fn interfaces() -> BTreeSet<String> {
-    links::list().into_iter().flatten().map(|link| link.name).collect()
-}
-
-/// Ports at which programs of this machine wait for anybody (proc(5), `/proc/net/tcp`).
-pub(crate) fn listening() -> BTreeSet<(Protocol, u16)> {
-    let tables = [
-        (Protocol::Tcp, "/proc/net/tcp"),
-        (Protocol::Tcp, "/proc/net/tcp6"),
-        (Protocol::Udp, "/proc/net/udp"),
-        (Protocol::Udp, "/proc/net/udp6"),
-    ];
-    let mut all = BTreeSet::new();
-    for (protocol, table) in tables {
-        let text = std::fs::read_to_string(table).unwrap_or_default();
-        all.extend(text.lines().skip(1).filter_map(port).map(|port| (protocol, port)));
-    }
-    all
-}
-
-/// The port of a line, if its socket has no other end and other machines reach it.
-fn port(line: &str) -> Option<u16> {
-    let mut words = line.split_whitespace().skip(1);
-    let (own, other, state) = (words.next()?, words.next()?, words.next()?);
-    let (host, port) = own.rsplit_once(':')?;
-    let loopback = address(host).is_some_and(|at| at.to_canonical().is_loopback());
-    // LISTEN of TCP; UDP without a connection has the number of CLOSE.
-    let waits = matches!(state, "0A" | "07") && other.ends_with(":0000");
-    (waits && !loopback).then(|| u16::from_str_radix(port, 16).ok()).flatten()
-}
-
-/// An address as the kernel prints it: by words of 32 bits, each as a number of this machine.
-fn address(hex: &str) -> Option<IpAddr> {
-    let word = |at: usize| Some(u32::from_str_radix(hex.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
-    match hex.len() {
-        8 => word(0).map(IpAddr::from),
-        32 => {
-            let octets = [word(0)?, word(8)?, word(16)?, word(24)?].concat();
-            <[u8; 16]>::try_from(octets).ok().map(IpAddr::from)
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{IpAddr, port};
-
-    /// An address as the kernel of this machine prints it.
-    fn hex(text: &str) -> String {
-        let octets = match text.parse::<IpAddr>().unwrap() {
-            IpAddr::V4(ip) => ip.octets().to_vec(),
-            IpAddr::V6(ip) => ip.octets().to_vec(),
-        };
-        let word = |part: &[u8]| format!("{:08X}", u32::from_ne_bytes(part.try_into().unwrap()));
-        octets.chunks(4).map(word).collect()
-    }
-
-    #[test]
-    fn ports_that_wait() {
-        let line =
-            |own: &str, other: &str, state: &str| format!("  0: {own} {other} {state} 00000000:00000000");
-        assert_eq!(port(&line("00000000:1F90", "00000000:0000", "0A")), Some(8080));
-        assert_eq!(port(&line("00000000:1194", "00000000:0000", "07")), Some(4500));
-        assert_eq!(hex("127.0.0.1"), if cfg!(target_endian = "little") { "0100007F" } else { "7F000001" });
-        let at = |own: &str| format!("{}:1F90", hex(own));
-        assert_eq!(port(&line(&at("127.0.0.1"), "00000000:0000", "0A")), None, "loopback");
-        let to_any = |own: &str| port(&line(&at(own), "00000000000000000000000000000000:0000", "0A"));
-        assert_eq!((to_any("::"), to_any("2001:db8::1")), (Some(8080), Some(8080)));
-        assert_eq!((to_any("::1"), to_any("::ffff:127.0.0.1")), (None, None), "loopback");
-        assert_eq!(port(&line(&at("10.0.2.2"), "0302000A:0050", "01")), None, "a connection");
-        assert_eq!(port("sl local_address"), None);
     }
 }

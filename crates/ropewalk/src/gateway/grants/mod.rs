@@ -1,21 +1,24 @@
 //! What a gateway grants to its clients, by their names: ports that lead to one, groups whose
-//! members reach each other, caps of rates, interfaces by which they leave.
+//! members reach each other, caps of rates, shares of the line, interfaces by which they leave.
 //!
 //! Only who may use the control socket, or the state directory, grants; a client cannot ask for
 //! anything. [`Grants`] is what is remembered, and the only place where a change is judged;
 //! [`Keeper`] puts it in force.
 
 mod exits;
+mod host;
 mod keeper;
+mod limits;
 mod shared;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use exits::{Exit, Given, Whose};
-pub(crate) use keeper::{Keeper, Machine, interfaces, listening};
+pub(crate) use host::{interfaces, listening};
+pub(crate) use keeper::{Keeper, Machine};
+pub(crate) use limits::{Limit, Share};
 pub(crate) use shared::{check as check_in_fleet, client as client_inside, judge as judge_in_fleet};
 
-use crate::config::BitRate;
 use crate::exit::{Code, failure};
 use crate::report::grants::{Granted, Port};
 use crate::state::StateDir;
@@ -30,8 +33,8 @@ use std::num::NonZeroU16;
 
 /// The file in the state directory.
 pub(crate) const FILE: &str = "grants.json";
-/// Forwarded ports, those that were, groups, members of all groups together, and clients with a
-/// cap: each at most.
+/// Forwarded ports, those that were, groups, members of all groups together, clients with a cap or
+/// a share, and those with a class of their own: each at most.
 const MOST: usize = 1024;
 
 /// What is granted.
@@ -46,7 +49,7 @@ pub(crate) struct Grants {
     pub ended: Vec<Ended>,
     /// Groups, with their members.
     pub groups: BTreeMap<String, BTreeSet<String>>,
-    /// Caps, by clients.
+    /// Caps and shares, by clients.
     pub limits: BTreeMap<String, Limit>,
     /// By which interface they leave.
     #[serde(skip_serializing_if = "Given::is_empty")]
@@ -88,18 +91,6 @@ impl From<&Forward> for Ended {
     }
 }
 
-/// What a client may send and receive at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Limit {
-    /// To the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub down: Option<BitRate>,
-    /// From the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub up: Option<BitRate>,
-}
-
 /// A change of what is granted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -127,11 +118,11 @@ pub(crate) enum Change {
         /// The clients.
         clients: Vec<String>,
     },
-    /// A client's cap.
+    /// A client's cap and share.
     LimitSet {
         /// The client.
         client: String,
-        /// What is not named has no cap.
+        /// What is not named is taken away.
         limit: Limit,
     },
     /// It has none.
@@ -170,6 +161,8 @@ pub(crate) struct Circumstances {
     pub lets_nobody_out: bool,
     /// No client has an address that the world sees.
     pub has_no_global6: bool,
+    /// Clients share nothing whose rate is known.
+    pub has_no_down_rate: bool,
 }
 
 impl Grants {
@@ -184,19 +177,8 @@ impl Grants {
             }
             Change::GroupAdd { group, clients } => self.join(&group, &clients, here),
             Change::GroupRemove { group, clients } => self.leave(&group, &clients),
-            Change::LimitSet { client, limit } => {
-                known(&client, here)?;
-                if limit == Limit::default() {
-                    return Err(failure(Code::Usage, "name a cap: --down RATE, --up RATE, or both"));
-                }
-                full(self.limits.len() + usize::from(!self.limits.contains_key(&client)))?;
-                self.limits.insert(client.clone(), limit);
-                Ok(format!("{client} has a cap"))
-            }
-            Change::LimitRemove { client } => match self.limits.remove(&client) {
-                Some(_) => Ok(format!("{client} has no cap")),
-                None => Err(failure(Code::Usage, format!("{client} has no cap"))),
-            },
+            Change::LimitSet { client, limit } => self.set_limit(client, limit, here),
+            Change::LimitRemove { client } => self.remove_limit(&client),
             Change::ExitSet { whose, exit } => self.set_exit(&whose, exit, here),
             Change::ExitRemove { whose } => self.remove_exit(&whose),
         }
@@ -309,6 +291,7 @@ impl Grants {
         for (client, limit) in &self.limits {
             let granted = all.entry(client.clone()).or_default();
             (granted.down_bps, granted.up_bps) = (limit.down.map(|r| r.0), limit.up.map(|r| r.0));
+            granted.share = limit.share.map(Share::get);
         }
         for client in self.exits.clients.keys() {
             all.entry(client.clone()).or_default();
@@ -345,11 +328,7 @@ impl Grants {
             let inside = of(name).iter().copied().map(IpNet::from);
             inside.chain(behind.get(name).into_iter().flatten().copied()).collect::<Vec<_>>()
         };
-        let limit = |(name, l): (&String, &Limit)| setup::Limit {
-            networks: networks(name),
-            down_bps: l.down.map(|r| r.0),
-            up_bps: l.up.map(|r| r.0),
-        };
+        let limit = |(name, limit): (&String, &Limit)| limit.of(networks(name));
         setup::Grants {
             device: device.into(),
             forwards: self.forwards.iter().filter(leads).flat_map(forward).collect(),
@@ -357,6 +336,7 @@ impl Grants {
             groups: self.groups.values().map(group).collect(),
             limits: self.limits.iter().map(limit).filter(|l| !l.networks.is_empty()).collect(),
             inside: behind.values().flatten().copied().collect(),
+            line_bps: None,
             closed: [false; 2],
             global: None,
         }

@@ -4,7 +4,7 @@
 //! client, and nowhere else; exits at all gateways, so that nothing of a client leaves by another
 //! interface in the moment in which it comes.
 
-use super::{Change, Circumstances, Ended, Exit, Forward, Grants, Limit, Whose};
+use super::{Change, Circumstances, Ended, Exit, Forward, Grants, Limit, Share, Whose};
 use crate::config::BitRate;
 use crate::exit::{Code, failure};
 use crate::state::clients::KnownClient;
@@ -66,7 +66,8 @@ impl Grants {
             for group in &of.groups {
                 grants.groups.entry(group.clone()).or_default().insert(client.clone());
             }
-            let limit = Limit { down: rate(of.down_bps), up: rate(of.up_bps) };
+            let share = of.share.and_then(|share| Share::try_from(share).ok());
+            let limit = Limit { down: rate(of.down_bps), up: rate(of.up_bps), share };
             if limit != Limit::default() {
                 grants.limits.insert(client.clone(), limit);
             }
@@ -99,6 +100,7 @@ impl Grants {
         for (client, limit) in &self.limits {
             let of = clients.entry(client.clone()).or_default();
             (of.down_bps, of.up_bps) = (limit.down.map(|r| r.0), limit.up.map(|r| r.0));
+            of.share = limit.share.map(Share::get);
         }
         for (client, exit) in &self.exits.clients {
             clients.entry(client.clone()).or_default().exit = Some(exit.interface.clone());
@@ -146,6 +148,9 @@ impl Change {
             Change::GroupAdd { .. } => "; they reach each other where one gateway serves them",
             Change::ExitSet { .. } => {
                 ", where the gateway has that interface; where not, nothing leaves, and `ropewalk status` names the gateway"
+            }
+            Change::LimitSet { limit: Limit { share: Some(_), .. }, .. } => {
+                "; shares count at gateways with --down-rate"
             }
             _ => "",
         }
@@ -222,7 +227,8 @@ mod tests {
 
     #[test]
     fn what_is_judged_comes_back_out_of_the_store() {
-        let limit = Limit { down: Some("20Mbit".parse().unwrap()), up: None };
+        let limit =
+            Limit { down: Some("20Mbit".parse().unwrap()), up: None, share: Some("4".parse().unwrap()) };
         let home = |names: &[&str]| Change::GroupAdd {
             group: "home".into(),
             clients: names.iter().map(ToString::to_string).collect(),
@@ -255,12 +261,13 @@ mod tests {
         let mut all = after(&[forward("alice", 80), forward("bob", 81)]);
         let forwards = all.clients["alice"].forwards.clone();
         all.clients.get_mut("bob").unwrap().forwards.extend(forwards);
-        all.clients.get_mut("bob").unwrap().up_bps = Some(1);
+        let bob = all.clients.get_mut("bob").unwrap();
+        (bob.up_bps, bob.share) = (Some(1), Some(0));
         let grants = Grants::of_fleet(&all);
         let of = |f: &Forward| (f.client.clone(), f.port.get());
         let expected = [("alice".to_owned(), 80), ("bob".to_owned(), 81)];
         assert_eq!(grants.forwards.iter().map(of).collect::<Vec<_>>(), expected);
-        assert!(grants.limits.is_empty(), "a bit a second is no rate");
+        assert!(grants.limits.is_empty(), "a bit a second is no rate, and 0 no share");
     }
 
     #[test]

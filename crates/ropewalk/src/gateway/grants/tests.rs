@@ -103,7 +103,7 @@ fn a_cap_has_a_side_at_least() {
     let mut grants = Grants::default();
     let set = |down: Option<&str>| Change::LimitSet {
         client: "alice".into(),
-        limit: Limit { down: down.map(|r| r.parse().unwrap()), up: None },
+        limit: Limit { down: down.map(|r| r.parse().unwrap()), ..Limit::default() },
     };
     assert!(grants.change(set(None), &here()).is_err());
     grants.change(set(Some("10Mbit")), &here()).unwrap();
@@ -120,7 +120,7 @@ fn a_cap_has_a_side_at_least() {
 #[test]
 fn a_cap_too_many_is_refused_and_changes_nothing() {
     let mut grants = Grants::default();
-    let limit = Limit { down: Some("10Mbit".parse().unwrap()), up: None };
+    let limit = Limit { down: Some("10Mbit".parse().unwrap()), ..Limit::default() };
     grants.limits.extend((0..MOST).map(|n| (format!("client{n}"), limit)));
     let full = grants.clone();
     let set = |client: &str| Change::LimitSet { client: client.into(), limit };
@@ -224,7 +224,7 @@ fn a_clients_own_exit_goes_before_its_groups_and_numbers_stay() {
 fn what_each_client_is_granted_is_told_by_its_name() {
     let mut grants = Grants::default();
     let home = ["alice", "bob"].map(String::from).to_vec();
-    let limit = Limit { down: None, up: Some("5Mbit".parse().unwrap()) };
+    let limit = Limit { up: Some("5Mbit".parse().unwrap()), ..Limit::default() };
     for change in [
         forward("alice", Protocol::Tcp, 8080),
         Change::GroupAdd { group: "home".into(), clients: home },
@@ -282,6 +282,7 @@ fn what_comes_by_the_socket_is_in_the_ranges_of_the_command_line() {
         r#"{"forward-add":{"client":"alice","protocol":"sctp","port":1,"to":80}}"#,
         r#"{"forward-add":{"client":"alice","protocol":"tcp","port":65536,"to":80}}"#,
         r#"{"limit-set":{"client":"alice","limit":{"down":0}}}"#,
+        r#"{"limit-set":{"client":"alice","limit":{"share":0}}}"#,
         r#"{"exit-set":{"whose":{"everybody":""},"exit":{"interface":"wan2"}}}"#,
         r#"{"limit-set":{"client":"alice","limit":{"down":"10Mbit; flush ruleset"}}}"#,
     ] {

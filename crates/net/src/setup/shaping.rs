@@ -1,0 +1,251 @@
+//! What goes to a gateway's clients, shaped at the bond's device (HTB, tc-htb(8)): a class for each
+//! client with a cap; and where the line's rate is known, a class for each client, all under one of
+//! that rate.
+//!
+//! Such a class is assured the client's part of the line, so that little traffic never waits for
+//! much. What others leave is lent in turns, as long as shares are large.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipnet::IpNet;
+
+use super::SetupError;
+use super::grants::{BURST, Grants, Limit};
+use crate::command::Tool;
+
+/// The handle of the queueing discipline, as tc writes it.
+pub(super) const HANDLE: &str = "628";
+const OURS: &str = "qdisc htb 628:";
+/// The class of the whole line.
+const LINE: u16 = u16::MAX;
+/// The class of all clients together that have none of their own.
+const OTHERS: u16 = LINE - 1;
+/// Bytes of a super-packet. A turn carries one at least, however short the turn is.
+const SUPER_PACKET: u64 = 64_000;
+/// Bytes of the longest turn, which all others wait for.
+const LONGEST_TURN: u64 = 640_000;
+/// What a class is assured at least: the kernel has 32 bits for the time that a burst takes.
+const LEAST_BPS: u64 = 1_000;
+const TC: Tool = Tool {
+    program: "tc",
+    purpose: "clients' rates (`ropewalk limit`, `serve --down-rate`)",
+    package: "iproute2",
+};
+
+/// What a class may send, bits a second, and bytes in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class {
+    assured_bps: u64,
+    most_bps: u64,
+    turn: u64,
+}
+
+impl Class {
+    fn exactly(bps: u64) -> Class {
+        Class { assured_bps: bps, most_bps: bps, turn: SUPER_PACKET }
+    }
+
+    /// As tc has it.
+    fn words(self) -> String {
+        // A timer that comes late by less than 2 ms costs no rate.
+        let burst = |bps: u64| (bps / 8 / 500).max(3_000);
+        let Class { assured_bps, most_bps, turn } = self;
+        format!(
+            "htb rate {assured_bps}bit ceil {most_bps}bit quantum {turn} burst {} cburst {}",
+            burst(assured_bps),
+            burst(most_bps)
+        )
+    }
+}
+
+impl Grants {
+    /// Gives each limit the class that its client had in `stood`, or one that nobody had: so the
+    /// packets of all others wait on.
+    pub fn number(&mut self, stood: Option<&Grants>) {
+        let old: BTreeMap<Option<IpNet>, u16> =
+            stood.into_iter().flat_map(|s| &s.limits).map(|l| (client(l), l.class)).collect();
+        let taken: BTreeSet<u16> = old.values().copied().collect();
+        let mut fresh = (1..OTHERS).filter(|class| !taken.contains(class));
+        for limit in &mut self.limits {
+            let had = old.get(&client(limit)).copied();
+            // There are fewer clients than numbers.
+            limit.class = had.or_else(|| fresh.next()).unwrap_or(OTHERS);
+        }
+    }
+}
+
+/// By what a client is known again: the first of its addresses.
+fn client(limit: &Limit) -> Option<IpNet> {
+    limit.networks.first().copied()
+}
+
+/// The classes of clients, by number.
+pub(super) fn classes(grants: &Grants) -> BTreeMap<u16, Class> {
+    let limits = &grants.limits;
+    let Some(line) = grants.line_bps else {
+        return limits.iter().filter_map(|l| Some((l.class, Class::exactly(l.down_bps?)))).collect();
+    };
+    let shares = || limits.iter().map(|l| u64::from(l.share)).chain([1]);
+    let (all, largest) = (shares().sum::<u64>(), shares().max().unwrap_or(1));
+    let class = |share: u64, cap: Option<u64>| {
+        let most_bps = cap.map_or(line, |cap| cap.min(line));
+        let assured_bps = (line * share / all).min(most_bps).max(LEAST_BPS);
+        Class { assured_bps, most_bps, turn: share * SUPER_PACKET.min(LONGEST_TURN / largest) }
+    };
+    let of = |l: &Limit| (l.class, class(l.share.into(), l.down_bps));
+    limits.iter().map(of).chain([(OTHERS, class(1, None))]).collect()
+}
+
+/// Shapes what leaves by the device as `wanted` has it, in place of what `stood`, if that is known.
+/// All of it vanishes with the device. Packets wait on in classes that stay.
+pub(super) fn shape(stood: Option<&Grants>, wanted: &Grants) -> Result<(), SetupError> {
+    let device = wanted.device.as_str();
+    let (mut before, after) = (stood.map(classes).unwrap_or_default(), classes(wanted));
+    if !before.is_empty() && before == after {
+        return Ok(());
+    }
+    if before.is_empty() || after.is_empty() {
+        before.clear();
+        if TC.run(&["qdisc", "show", "dev", device, "root"], "").unwrap_or_default().contains(OURS) {
+            TC.run(&["qdisc", "del", "dev", device, "root"], "")?;
+        }
+    }
+    if after.is_empty() {
+        return Ok(());
+    }
+    TC.run(&["-batch", "-"], &changes(wanted, &before, &after))?;
+    if let Err(error) = TC.run(&["-batch", "-"], &queues(device, &before, &after, |_| FAIR.into())) {
+        tracing::debug!("{error}: clients have one short queue each");
+        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(BURST));
+        TC.run(&["-batch", "-"], &queues(device, &before, &after, short))?;
+    }
+    Ok(())
+}
+
+/// A client has few flows at once, and there may be a thousand queues.
+const FAIR: &str = "fq_codel flows 256";
+
+/// What makes the classes `after` of those `before`; of none, the whole tree.
+fn changes(wanted: &Grants, before: &BTreeMap<u16, Class>, after: &BTreeMap<u16, Class>) -> String {
+    let (device, mut all) = (&wanted.device, String::new());
+    let (parent, default) = match wanted.line_bps {
+        Some(_) => (format!("{HANDLE}:{LINE:x}"), OTHERS),
+        None => (format!("{HANDLE}:"), 0),
+    };
+    if before.is_empty() {
+        all.push_str(&format!("qdisc add dev {device} root handle {HANDLE}: htb default {default:x}\n"));
+        if let Some(line) = wanted.line_bps {
+            let line = Class::exactly(line).words();
+            all.push_str(&format!("class add dev {device} parent {HANDLE}: classid {parent} {line}\n"));
+        }
+    }
+    for class in before.keys().filter(|class| !after.contains_key(*class)) {
+        all.push_str(&format!("class del dev {device} classid {HANDLE}:{class:x}\n"));
+    }
+    for (class, new) in after.iter().filter(|(class, new)| before.get(*class) != Some(*new)) {
+        let words = new.words();
+        all.push_str(&format!(
+            "class replace dev {device} parent {parent} classid {HANDLE}:{class:x} {words}\n"
+        ));
+    }
+    all
+}
+
+/// The queue in each class that is new, by what it is assured.
+fn queues(
+    device: &str,
+    before: &BTreeMap<u16, Class>,
+    after: &BTreeMap<u16, Class>,
+    kind: impl Fn(u64) -> String,
+) -> String {
+    let new = after.iter().filter(|(class, _)| !before.contains_key(*class));
+    let queue = |(class, is): (&u16, &Class)| {
+        format!("qdisc add dev {device} parent {HANDLE}:{class:x} {}\n", kind(is.assured_bps))
+    };
+    new.map(queue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const M: u64 = 1_000_000;
+
+    fn limit(last: u8, down_bps: Option<u64>, share: u8) -> Limit {
+        let networks = vec![IpNet::new_assert([10, 77, 0, last].into(), 32)];
+        Limit { networks, down_bps, up_bps: None, share, class: 0 }
+    }
+
+    fn grants(line_bps: Option<u64>, limits: Vec<Limit>) -> Grants {
+        let mut grants = Grants { device: "rw0".into(), limits, line_bps, ..Grants::default() };
+        grants.number(None);
+        grants
+    }
+
+    #[test]
+    fn caps_are_classes() {
+        let none = BTreeMap::new();
+        let capped = grants(None, vec![limit(2, Some(10 * M), 1), limit(3, None, 4)]);
+        let all = classes(&capped);
+        let tree = changes(&capped, &none, &all);
+        assert!(tree.starts_with("qdisc add dev rw0 root handle 628: htb default 0\n"), "{tree}");
+        let class = "parent 628: classid 628:1 htb rate 10000000bit ceil 10000000bit quantum 64000 ";
+        assert!(tree.contains(class) && tree.lines().count() == 2, "{tree}");
+        let queues = queues("rw0", &none, &all, |bps| format!("bfifo limit {bps}"));
+        assert_eq!(queues, "qdisc add dev rw0 parent 628:1 bfifo limit 10000000\n");
+        assert!(classes(&grants(None, Vec::new())).is_empty());
+    }
+
+    #[test]
+    fn a_line_is_divided_by_shares_and_lent_as_far_as_caps_let() {
+        let capped = limit(4, Some(2 * M), 2);
+        let line = grants(Some(50 * M), vec![limit(2, None, 1), limit(3, None, 6), capped]);
+        let all = classes(&line);
+        let class = |assured_bps, most_bps, turn| Class { assured_bps, most_bps, turn };
+        // Others count as one.
+        let expected = BTreeMap::from([
+            (1, class(5 * M, 50 * M, 64_000)),
+            (2, class(30 * M, 50 * M, 384_000)),
+            (3, class(2 * M, 2 * M, 128_000)),
+            (OTHERS, class(5 * M, 50 * M, 64_000)),
+        ]);
+        assert_eq!(all, expected);
+        let tree = changes(&line, &BTreeMap::new(), &all);
+        let lines: Vec<&str> = tree.lines().collect();
+        assert_eq!(lines[0], "qdisc add dev rw0 root handle 628: htb default fffe");
+        let whole = "class add dev rw0 parent 628: classid 628:ffff htb rate 50000000bit ceil 50000000bit ";
+        assert!(lines[1].starts_with(whole), "{tree}");
+        let first = "parent 628:ffff classid 628:1 htb rate 5000000bit ceil 50000000bit quantum 64000 ";
+        assert!(lines[2].contains(first) && lines.len() == 6, "{tree}");
+        let alone = classes(&grants(Some(M), Vec::new()));
+        assert_eq!(alone, BTreeMap::from([(OTHERS, Class::exactly(M))]), "the first client finds a line");
+    }
+
+    #[test]
+    fn no_turn_is_longer_than_others_can_wait() {
+        let line = grants(Some(50 * M), vec![limit(2, None, 1), limit(3, None, 100)]);
+        let turns: Vec<u64> = classes(&line).values().map(|class| class.turn).collect();
+        assert_eq!(turns, [6_400, LONGEST_TURN, 6_400]);
+    }
+
+    #[test]
+    fn many_clients_on_a_narrow_line_are_assured_what_the_kernel_can_count() {
+        let line = grants(Some(64_000), (2..250).map(|last| limit(last, None, 1)).collect());
+        assert!(classes(&line).values().all(|class| class.assured_bps == LEAST_BPS));
+    }
+
+    #[test]
+    fn a_client_keeps_its_class_and_its_queue_when_others_come_and_go() {
+        let before = grants(Some(40 * M), vec![limit(2, None, 1), limit(3, None, 1), limit(4, None, 1)]);
+        let mut after = grants(Some(40 * M), vec![limit(1, None, 1), limit(3, None, 1), limit(4, None, 1)]);
+        after.number(Some(&before));
+        let numbers: Vec<u16> = after.limits.iter().map(|l| l.class).collect();
+        assert_eq!(numbers, [4, 2, 3], "and nobody has another's at once");
+        let (old, new) = (classes(&before), classes(&after));
+        let commands = changes(&after, &old, &new);
+        let lines: Vec<&str> = commands.lines().collect();
+        assert_eq!(lines[0], "class del dev rw0 classid 628:1");
+        assert!(lines.len() == 2 && lines[1].contains("classid 628:4 "), "{commands}");
+        assert_eq!(queues("rw0", &old, &new, |_| "q".into()), "qdisc add dev rw0 parent 628:4 q\n");
+    }
+}

@@ -1,0 +1,50 @@
+//! Classes of clients at the bond's device.
+
+use super::*;
+
+#[test]
+fn a_line_is_divided_anew_and_the_queues_of_those_who_stay_are_left_alone() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _tun = bond(client);
+    let networks: [IpNet; 1] = ["10.77.0.0/24".parse().unwrap()];
+    let limit = |last: u8, share: u8| {
+        let networks = vec![format!("10.77.0.{last}/32").parse().unwrap()];
+        Limit { networks, down_bps: None, up_bps: None, share, class: 0 }
+    };
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let mut stood: Option<Grants> = None;
+    let mut put = |line_bps: Option<u64>, limits: Vec<Limit>| {
+        let mut grants = Grants { device: "rw0".into(), limits, line_bps, ..Grants::default() };
+        grants.number(stood.as_ref());
+        client.inside(|| grant(&mut journal, stood.as_ref(), &grants, &networks).unwrap());
+        stood = Some(grants);
+    };
+    let tc = |what: &str| client.run("tc", &format!("{what} show dev rw0"));
+    let queue = |class: u8| {
+        let of = format!(" parent 628:{class} ");
+        tc("qdisc").lines().find(|line| line.contains(&of)).map(str::to_owned)
+    };
+    let line = Some(40_000_000);
+    put(line, vec![limit(2, 1), limit(3, 2)]);
+    let before = [queue(1), queue(2)];
+    assert!(before.iter().all(Option::is_some), "{}", tc("qdisc"));
+    assert!(tc("class").contains("rate 20Mbit ceil 40Mbit"), "{}", tc("class"));
+
+    put(line, vec![limit(1, 1), limit(2, 1), limit(3, 2)]);
+    assert_eq!([queue(1), queue(2)], before, "their packets wait on");
+    assert!(queue(3).is_some(), "{}", tc("qdisc"));
+    assert!(tc("class").contains("rate 16Mbit ceil 40Mbit"), "{}", tc("class"));
+    let rules = client.run("nft", "list ruleset");
+    assert!(rules.contains("10.77.0.3 : "), "{rules}");
+
+    put(line, vec![limit(1, 1), limit(3, 2)]);
+    assert_eq!((queue(1), queue(2)), (None, before[1].clone()));
+    put(line, Vec::new());
+    assert!(tc("class").contains("628:fffe") && queue(2).is_none(), "the next client finds a line");
+    put(None, Vec::new());
+    assert!(!tc("qdisc").contains("htb") && client.run("nft", "list ruleset").is_empty());
+}

@@ -131,15 +131,19 @@ function choice(title, name, options, chosen) {
   return { set, chosen: () => set.querySelector("input:checked").value };
 }
 
-// A client's quota and its cap. Only what is another than before is asked for.
+// A client's quota, its cap and its share. Only what is another than before is asked for.
 export function changeClient(name, quota, limit, after) {
   const most = text("100GB", quota ? amount(quota.bytes) : "");
   const per = choice("Quota in a", "per", [["month", "month"], ["day", "day"]], quota?.per ?? "month");
   const then = text("1Mbit", quota?.then_bps ? rate(quota.then_bps) : "");
   const [down, up] = [text("20Mbit", limit?.down ?? ""), text("5Mbit", limit?.up ?? "")];
+  const share = make("input", { type: "number", min: 1, max: 100, placeholder: "1", value: limit?.share ?? "" });
   const said = (input) => input.value.trim();
   const quotaNow = () => (said(most) ? { amount: said(most), per: per.chosen(), then: said(then) || null } : null);
-  const limitNow = () => (said(down) || said(up) ? { down: said(down) || null, up: said(up) || null } : null);
+  const limitNow = () => {
+    const now = { down: said(down) || null, up: said(up) || null, share: said(share) ? Number(said(share)) : null };
+    return now.down || now.up || now.share ? now : null;
+  };
   const before = [JSON.stringify(quotaNow()), JSON.stringify(limitNow())];
   const content = [
     field("Quota", most, "such as 100GB, both directions together; left empty: none"),
@@ -148,6 +152,7 @@ export function changeClient(name, quota, limit, after) {
     make("div", { class: "pair" },
       field("Cap to the client", down, "such as 20Mbit; left empty: none"),
       field("Cap from the client", up, "such as 5Mbit; left empty: none")),
+    field("Share of a full line", share, "1 to 100; left empty: 1. The gateway needs --down-rate"),
   ];
   dialog(`Client ${name}`, content, "Save", async () => {
     const told = [];

@@ -133,9 +133,10 @@ function grantRows({ forwards, limits, groups, exits }) {
     return { key: name, what, whose: f.client, how: `leads to port ${f.to}${f.masquerade ? ", masqueraded" : ""}`, remove };
   });
   for (const [client, l] of Object.entries(limits)) {
-    const words = `${client} sends and receives as fast as it can.`;
+    const share = l.share ? `, share ${l.share}` : "";
+    const words = `${client} sends and receives as fast as it can${share && ", and its share of a full line is 1"}.`;
     const remove = { title: `Remove the cap of ${client}?`, words, what: { "limit-remove": { client } } };
-    rows.push({ key: `cap ${client}`, what: "cap", whose: client, how: `down ${l.down ?? "no cap"}, up ${l.up ?? "no cap"}`, remove });
+    rows.push({ key: `cap ${client}`, what: "cap", whose: client, how: `down ${l.down ?? "no cap"}, up ${l.up ?? "no cap"}${share}`, remove });
   }
   for (const [group, members] of Object.entries(groups)) {
     const words = "Its members reach each other no more. An exit of the group ends with it.";

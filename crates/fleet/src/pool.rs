@@ -3,12 +3,20 @@
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use ropewalk_session::Inner;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
+
+/// Prefix lengths of networks that have a /64 for each client.
+pub const DELEGATING: RangeInclusive<u8> = 32..=63;
+/// The interface identifier of a client in the /64 behind it: both ends know the network by it.
+const BEHIND: u128 = 0x7277;
 
 /// The networks inside the bond, with the gateway's own address in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     v4: Option<Ipv4Net>,
     v6: Option<Ipv6Net>,
+    /// Each client has a /64 of `v6`.
+    delegates: bool,
 }
 
 /// Why a list of addresses is no pool.
@@ -30,7 +38,7 @@ pub enum PoolError {
 impl Pool {
     /// The pool of the gateway's addresses.
     pub fn new(addresses: &[IpNet]) -> Result<Pool, PoolError> {
-        let mut pool = Pool { v4: None, v6: None };
+        let mut pool = Pool { v4: None, v6: None, delegates: false };
         for address in addresses {
             let taken = match address {
                 IpNet::V4(net) => pool.v4.replace(*net).is_some(),
@@ -46,7 +54,26 @@ impl Pool {
 
     /// No addresses at all: a backhaul on layer 2 has none.
     pub fn none() -> Pool {
-        Pool { v4: None, v6: None }
+        Pool { v4: None, v6: None, delegates: false }
+    }
+
+    /// The same, where each client has its address in a /64 of its own, for a network behind it. The
+    /// first /64 and the gateway's are nobody's. A client that comes when no other is left gets an
+    /// address in the first, and no network.
+    #[must_use]
+    pub fn delegating(self) -> Pool {
+        Pool { delegates: true, ..self }
+    }
+
+    /// Whether clients have networks behind them.
+    pub fn delegates(&self) -> bool {
+        self.delegates
+    }
+
+    /// The network behind the client that has this address, if it has one.
+    pub fn network_behind(&self, client: Ipv6Addr) -> Option<Ipv6Net> {
+        let inner = self.inner_v6(Some(client)).filter(|_| self.delegates)?;
+        network_behind(&inner)
     }
 
     /// Whether it has any.
@@ -81,9 +108,23 @@ impl Pool {
     /// A free IPv6 address, found in the same way; `Some(None)` if this pool has no IPv6.
     pub fn free_v6(&self, turn: u128, next: impl Fn(u128) -> Option<u128>) -> Option<Option<Ipv6Addr>> {
         let Some(net) = self.v6 else { return Some(None) };
+        if let Some(client) = self.free_network(&next) {
+            return Some(Some(client));
+        }
+        let first = u128::from(net.network());
+        let last = if self.delegates { first | u128::from(u64::MAX) } else { u128::from(net.broadcast()) };
         // The first is the routers' anycast address (RFC 4291 §2.6.1).
-        let hosts = (u128::from(net.network()).saturating_add(1), u128::from(net.broadcast()));
+        let hosts = (first.saturating_add(1), last);
         free(hosts, u128::from(net.addr()), turn, next).map(|free| Some(Ipv6Addr::from(free)))
+    }
+
+    /// The first address with a network behind it that nobody has, in a pool that gives such out.
+    fn free_network(&self, next: impl Fn(u128) -> Option<u128>) -> Option<Ipv6Addr> {
+        let net = self.v6.filter(|n| self.delegates && DELEGATING.contains(&n.prefix_len()))?;
+        let count = 1u128 << (64 - net.prefix_len());
+        let mut all = (1..count).map(|n| u128::from(net.network()) + (n << 64) + BEHIND);
+        let has_network = |a: u128| self.network_behind(Ipv6Addr::from(a)).is_some();
+        all.find(|a| next(*a) == Some(*a) && has_network(*a)).map(Ipv6Addr::from)
     }
 
     /// Whether an address given out earlier still belongs to the pool.
@@ -94,10 +135,14 @@ impl Pool {
         }
     }
 
-    /// The same for IPv6.
+    /// The same for IPv6. Whether the client has a network behind it has to be as the pool says.
     pub fn holds_v6(&self, address: Option<Ipv6Addr>) -> bool {
         match (self.v6, address) {
-            (Some(net), Some(address)) => net.contains(&address) && address != net.addr(),
+            (Some(net), Some(address)) => {
+                let inner = Inner { client: address, gateway: net.addr(), prefix: net.prefix_len() };
+                let has_network = network_behind(&inner).is_some();
+                net.contains(&address) && address != net.addr() && has_network == self.delegates
+            }
             (None, None) => true,
             _ => false,
         }
@@ -116,6 +161,16 @@ impl Pool {
         let (net, client) = (self.v6?, client?);
         Some(Inner { client, gateway: net.addr(), prefix: net.prefix_len() })
     }
+}
+
+/// The network behind the client that was told these addresses: the /64 of its own, if the gateway
+/// gives such out.
+pub fn network_behind(told: &Inner<Ipv6Addr>) -> Option<Ipv6Net> {
+    let whole = Ipv6Net::new(told.gateway, told.prefix).ok()?.trunc();
+    let own = Ipv6Net::new(told.client, 64).ok()?.trunc();
+    let is_own = whole.contains(&own) && own.network() != whole.network() && !own.contains(&told.gateway);
+    let is_marked = u128::from(told.client) & u128::from(u64::MAX) == BEHIND;
+    (DELEGATING.contains(&told.prefix) && is_own && is_marked).then_some(own)
 }
 
 /// The first free number of these but `own`, from the place `turn` on, or else from the first on.
@@ -187,6 +242,50 @@ mod tests {
         assert_eq!(edge.free_v4(0, |n| Runs::from_iter(0xffff_ff00..0x1_0000_0000).next_free(n)), None);
         let all = pool(&["fd77::1/0"]).unwrap();
         assert_eq!(all.free_v6(0, Some), Some(Some(Ipv6Addr::LOCALHOST)));
+    }
+
+    #[test]
+    fn each_client_has_a_network_of_its_own_until_there_are_none() {
+        let pool = pool(&["2001:db8:100:2::1/62"]).unwrap().delegating();
+        let mut taken = Runs::default();
+        let mut give = || {
+            let address = pool.free_v6(0, |n| taken.next_free(n)).unwrap().unwrap();
+            taken.insert(u128::from(address));
+            let network = pool.network_behind(address);
+            assert_eq!(pool.holds_v6(Some(address)), network.is_some(), "{address}");
+            (address.to_string(), network.map(|n| n.to_string()))
+        };
+        let with = |n: u8| (format!("2001:db8:100:{n}::7277"), Some(format!("2001:db8:100:{n}::/64")));
+        assert_eq!([give(), give()], [with(1), with(3)], "the first and the gateway's are left out");
+        assert_eq!([give(), give()].map(|g| g.1), [None, None], "none is left");
+        taken.remove(u128::from("2001:db8:100:1::7277".parse::<Ipv6Addr>().unwrap()));
+        let next = pool.free_v6(0, |n| taken.next_free(n)).unwrap();
+        assert_eq!(next.map(|a| a.to_string()), Some(with(1).0), "it is free again");
+    }
+
+    #[test]
+    fn a_network_is_known_by_the_addresses_alone_and_by_no_others() {
+        let behind = |client: &str, gateway: &str, prefix: u8| {
+            let (client, gateway) = (client.parse().unwrap(), gateway.parse().unwrap());
+            network_behind(&Inner { client, gateway, prefix }).map(|n| n.to_string())
+        };
+        let own = Some("2001:db8:100:5::/64".to_owned());
+        assert_eq!(behind("2001:db8:100:5::7277", "2001:db8:100::1", 56), own);
+        for (client, gateway, prefix) in [
+            ("2001:db8:100:5::7277", "2001:db8:100::1", 31),
+            ("2001:db8:100:5::7277", "2001:db8:100::1", 64),
+            ("2001:db8:100:5::7277", "2001:db8:100::1", 129),
+            ("2001:db8:100:5::2", "2001:db8:100::1", 56),
+            ("2001:db8:100:5::7277", "2001:db8:100:5::1", 56),
+            ("2001:db8:100::7277", "2001:db8:100:5::1", 56),
+            ("2001:db8:200:5::7277", "2001:db8:100::1", 56),
+        ] {
+            assert_eq!(behind(client, gateway, prefix), None, "{client} {gateway} {prefix}");
+        }
+        let plain = pool(&["2001:db8:100::1/56"]).unwrap();
+        let address = "2001:db8:100:5::7277".parse().unwrap();
+        assert!(!plain.holds_v6(Some(address)) && plain.network_behind(address).is_none());
+        assert!(plain.delegating().holds_v6(Some(address)));
     }
 
     #[test]

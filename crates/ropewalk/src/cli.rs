@@ -385,6 +385,8 @@ mod tests {
             "ropewalk serve --state d --listen 0.0.0.0:4500 --tun rw0 --address 10.77.0.1/24",
             "ropewalk serve --state d --listen [::]:4500 --listen 0.0.0.0:1 --address 10.0.0.1/8 --address fd77::1/64 --masquerade",
             "ropewalk serve --state d --address 2001:db8:1::1/112 --global6 --proxy-ndp eth0",
+            "ropewalk serve --state d --address 2001:db8:100::1/56 --global6 --delegate",
+            "ropewalk serve --state d --address 2001:db8:100::1/56 --global6 --delegate",
             "ropewalk invite alice --state d --endpoint gw.example.org:4500 --endpoint [2001:db8::1]:4500",
             "ropewalk up - --state d --kill-switch --route 0.0.0.0/0",
             "ropewalk up --token-file f --state d --from-wg g --route 10.0.0.0/8 --dns 10.0.0.1",

@@ -96,6 +96,9 @@ fn table(clients: &[KnownClient]) -> String {
             let gateway = c.gateway.as_ref().map_or_else(|| "not connected".into(), |g| format!("at {g}"));
             let _ = write!(out, "  {gateway:<16}  {}", bytes(c.used_bytes.unwrap_or(0)));
         }
+        if let Some(network) = &c.network {
+            let _ = write!(out, "  network {network}");
+        }
         if let Some(quota) = &c.quota {
             let _ = write!(out, "  {}", quota.line());
         }
@@ -147,6 +150,7 @@ mod tests {
             gateway: used.map(|_| "g1".into()),
             used_bytes: used,
             quota: None,
+            network: None,
         };
         assert!(table(&[]).starts_with("nobody was invited"));
         assert_eq!(
@@ -160,6 +164,11 @@ mod tests {
         assert_eq!(
             table(&[limited]),
             "alice  10.77.0.2         100 MB of 100 MB this month, stopped until 2026-12-01\n"
+        );
+        let network = "2001:db8:100:5::/64".parse().ok();
+        assert_eq!(
+            table(&[KnownClient { network, ..client("alice", true, None) }]),
+            "alice  10.77.0.2         network 2001:db8:100:5::/64\n"
         );
         let fleet = table(&[client("alice", true, Some(2_000_000))]);
         assert!(fleet.starts_with("alice  10.77.0.2         at g1") && fleet.contains("MB"), "{fleet}");

@@ -82,6 +82,10 @@ pub(crate) struct Serve {
     /// solicitations for clients there
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub proxy_ndp: Option<String>,
+    /// Give each client a /64 of that network, a /32 to /63, for what is behind it (`ropewalk up
+    /// --lan`)
+    #[arg(long)]
+    pub delegate: bool,
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
@@ -165,6 +169,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.masquerade |= args.masquerade;
     serve.global6 |= args.global6;
     serve.proxy_ndp = args.proxy_ndp.or(serve.proxy_ndp.take());
+    serve.delegate |= args.delegate;
     serve.client_to_client |= args.client_to_client;
     serve.down_rate = args.down_rate.or(serve.down_rate);
     serve.workers = args.workers.or(serve.workers);
@@ -178,6 +183,7 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.name = args.name.or(serve.name.take());
     let pool = Pool::new(&serve.address)?;
     serve.check_global6().map_err(|(_, why)| failure(Code::Usage, why))?;
+    let pool = if serve.delegate { pool.delegating() } else { pool };
     file.check_workers().map_err(|(_, why)| failure(Code::Usage, why))?;
     Ok(GatewayOptions { file, reload, state: args.state.dir, pool, backhaul: None, behind: Vec::new() })
 }
@@ -194,7 +200,7 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let config = Config { backhaul, client_to_client, ..file.engine.to_config() };
     let count = if is_ap { 1 } else { file.serve.workers.unwrap_or(1) };
     let (inboxes, outbox) = mailboxes(count)?;
-    let ends = inboxes.into_iter().zip(workers(count, &options.pool.gateway())?);
+    let ends = inboxes.into_iter().zip(workers(count, options.pool)?);
     let (fleet, key) = match join(file, options.pool, &outbox)? {
         Some((fleet, key)) => (Some(fleet), key),
         None => (None, identity::load_or_make(dir)?),

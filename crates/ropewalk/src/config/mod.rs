@@ -21,6 +21,7 @@ use ropewalk_bond::engine::Shard;
 use ropewalk_bond::schedule::{DeviceThreshold, Kind};
 use ropewalk_cc::Algorithm;
 use ropewalk_fleet::StoreAddress;
+use ropewalk_fleet::pool::DELEGATING;
 use ropewalk_session::{Endpoint, ResponderConfig, TLS_ENDPOINTS_MAX};
 use ropewalk_time::Duration;
 use schemars::JsonSchema;
@@ -75,6 +76,9 @@ pub(crate) struct Serve {
     /// The interface on whose link that network is, where it is not routed to this machine: neighbour solicitations for clients' addresses are answered there. Default:
     /// none.
     pub proxy_ndp: Option<String>,
+    /// Give each client a /64 of that network, for what is behind it (`lan` under `[up]`). The network has to be a /32 to /63 that is routed to this machine. Default:
+    /// `false`: each client has one address.
+    pub delegate: bool,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
     /// What the line carries to all clients together, such as `"450Mbit"`: a little less than it can, or the queue is the provider's. Clients share it, equally or as
@@ -409,6 +413,11 @@ impl Serve {
         if self.global6 && self.store.is_some() {
             let words = "global6 is not for a gateway of a fleet: its clients go to other gateways with their addresses, the network does not";
             return Err(("global6", words.into()));
+        }
+        let is_unfit = |n: Ipv6Net| !DELEGATING.contains(&n.prefix_len()) || self.proxy_ndp.is_some();
+        if self.delegate && self.global_network().is_none_or(is_unfit) {
+            let words = "delegate needs a global IPv6 network of /32 to /63 that is routed to this machine: set global6 and, for example, address 2001:db8:100::1/56, and no proxy-ndp";
+            return Err(("delegate", words.into()));
         }
         Ok(())
     }

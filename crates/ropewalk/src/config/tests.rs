@@ -87,6 +87,15 @@ fn a_global_network_needs_what_it_needs() {
         ("[serve]\nproxy-ndp = \"eth0\"\n", "line 2: proxy-ndp is for a network that is global"),
         ("[serve]\nproxy-ndp = \"a/b\"\nglobal6 = true\n", "line 2: `a/b` cannot name"),
         (
+            "[serve]\naddress = [\"2001:db8::1/64\"]\nglobal6 = true\ndelegate = true\n",
+            "line 4: delegate needs a global IPv6 network of /32 to /63",
+        ),
+        ("[serve]\naddress = [\"2001:db8::1/56\"]\ndelegate = true\n", "line 3: delegate needs a global"),
+        (
+            "[serve]\naddress = [\"fd77::1/56\"]\nglobal6 = true\ndelegate = true\nproxy-ndp = \"eth0\"\n",
+            "line 4: delegate needs a global",
+        ),
+        (
             "[serve]\naddress = [\"fd77::1/64\"]\nglobal6 = true\nstore = \"etcd://127.0.0.1:1/x\"\n",
             "line 3: global6 is not for a gateway of a fleet",
         ),
@@ -94,6 +103,8 @@ fn a_global_network_needs_what_it_needs() {
         let said = error(text);
         assert!(said.contains(words), "{said}");
     }
+    let text = "[serve]\naddress = [\"2001:db8:100::1/56\"]\nglobal6 = true\ndelegate = true\n";
+    assert!(File::parse(Path::new("rw.toml"), text).unwrap().serve.delegate);
     assert_eq!(File::default().serve.global_network(), None);
 }
 

@@ -293,6 +293,7 @@ mod tests {
             gateway: Some(longest),
             used_bytes: Some(u64::MAX),
             quota: Some(quota),
+            network: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128".parse().ok(),
         };
         let length = |clients: Vec<KnownClient>| {
             serde_json::to_vec(&Response::Clients { clients, total: u64::MAX }).unwrap().len() as u64

@@ -92,6 +92,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("serve.masquerade", old.serve.masquerade != new.serve.masquerade),
         ("serve.global6", old.serve.global6 != new.serve.global6),
         ("serve.proxy-ndp", old.serve.proxy_ndp != new.serve.proxy_ndp),
+        ("serve.delegate", old.serve.delegate != new.serve.delegate),
         ("serve.client-to-client", old.serve.client_to_client != new.serve.client_to_client),
         ("serve.down-rate", old.serve.down_rate != new.serve.down_rate),
         ("serve.workers", old.serve.workers != new.serve.workers),

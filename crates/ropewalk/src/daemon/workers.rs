@@ -9,7 +9,8 @@
 //! The first loop is the gateway: it has the handshakes, the commands and all news. The others carry packets. Nothing is shared for each packet but
 //! the table of whose the addresses inside are, which is read.
 
-use ipnet::IpNet;
+use crate::state::pool::Pool;
+use ipnet::{IpNet, Ipv6Net};
 use ropewalk_bond::api::Event;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{Reply, Shard, Visitor};
@@ -105,13 +106,14 @@ pub(crate) struct Workers {
     inbox: Receiver<Message>,
     queues: Vec<Queue>,
     clients: Arc<RwLock<Clients>>,
+    /// Where clients have their addresses, and networks behind them, from.
+    pool: Pool,
     /// The gateway's addresses inside, with the networks that clients have theirs from.
     networks: Vec<IpNet>,
 }
 
-/// Ends for so many loops; none where there is one alone. `networks` are the gateway's addresses
-/// inside, with the networks that clients have theirs from.
-pub(crate) fn workers(count: u32, networks: &[IpNet]) -> io::Result<Vec<Option<Workers>>> {
+/// Ends for so many loops; none where there is one alone. Clients have their addresses from `pool`.
+pub(crate) fn workers(count: u32, pool: Pool) -> io::Result<Vec<Option<Workers>>> {
     if count < 2 {
         return Ok(vec![None]);
     }
@@ -125,8 +127,8 @@ pub(crate) fn workers(count: u32, networks: &[IpNet]) -> io::Result<Vec<Option<W
     let clients = Arc::<RwLock<Clients>>::default();
     let end = |(number, inbox): (u32, Receiver<Message>)| {
         let shard = Shard::new(number, count)?;
-        let (queues, clients, networks) = (queues.clone(), Arc::clone(&clients), networks.to_vec());
-        Some(Workers { shard, inbox, queues, clients, networks })
+        let (queues, clients, networks) = (queues.clone(), Arc::clone(&clients), pool.gateway());
+        Some(Workers { shard, inbox, queues, clients, pool, networks })
     };
     Ok((0..).zip(inboxes).map(end).collect())
 }
@@ -210,10 +212,16 @@ impl Workers {
         all
     }
 
-    /// A client has a session in this loop's engine: packets for these addresses are this loop's.
+    /// A client has a session in this loop's engine: packets for these addresses, and for the network
+    /// behind it, are this loop's.
     pub(super) fn client_came(&self, client: &PublicKey, inside: &[IpAddr]) {
+        let behind = |address: &IpAddr| match address {
+            IpAddr::V6(address) => self.pool.network_behind(*address).map(|n| IpAddr::V6(n.network())),
+            IpAddr::V4(_) => None,
+        };
+        let all: Vec<IpAddr> = inside.iter().copied().chain(inside.iter().filter_map(behind)).collect();
         let mut clients = self.clients.write().unwrap_or_else(PoisonError::into_inner);
-        clients.put(client, inside, self.shard.number());
+        clients.put(client, &all, self.shard.number());
     }
 
     /// A client has none any more.
@@ -279,8 +287,16 @@ struct Clients {
 }
 
 impl Clients {
+    /// A network behind a client has its place under its first address, which no host has.
     fn number_of(&self, address: &IpAddr) -> Option<u32> {
-        self.of.get(address).map(|(number, _)| *number)
+        let network = || match address {
+            IpAddr::V6(address) => {
+                let network = Ipv6Net::new(*address, 64).ok()?.network();
+                self.of.get(&IpAddr::V6(network))
+            }
+            IpAddr::V4(_) => None,
+        };
+        self.of.get(address).or_else(network).map(|(number, _)| *number)
     }
 
     fn put(&mut self, client: &PublicKey, inside: &[IpAddr], number: u32) {
@@ -348,7 +364,11 @@ mod tests {
 
     fn two() -> [Workers; 2] {
         let networks = ["10.77.0.1/24", "fd77::1/64"].map(|n| n.parse().unwrap());
-        workers(2, &networks).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>().try_into().unwrap()
+        two_of(Pool::new(&networks).unwrap())
+    }
+
+    fn two_of(pool: Pool) -> [Workers; 2] {
+        workers(2, pool).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>().try_into().unwrap()
     }
 
     fn inside(addresses: &[&str]) -> Vec<IpAddr> {
@@ -384,6 +404,20 @@ mod tests {
         for broken in [&[][..], &[0x45; 19], &[0x60; 39], &[0x20; 60]] {
             assert_eq!(first.owner_of(broken, false), Owner::ThisLoop, "its engine drops it");
         }
+    }
+
+    #[test]
+    fn a_packet_for_a_network_behind_a_client_goes_to_its_loop() {
+        let pool = Pool::new(&["2001:db8:100::1/56".parse().unwrap()]).unwrap();
+        let [first, second] = two_of(pool.delegating());
+        second.client_came(&BOB, &inside(&["2001:db8:100:2::7277"]));
+        let to = |address: &str| first.owner_of(&packet("2001:db8:9::1", address), false);
+        assert_eq!([to("2001:db8:100:2::9"), to("2001:db8:100:2::7277")], [Owner::Loop(1); 2]);
+        assert_eq!(to("2001:db8:100:3::9"), Owner::ThisLoop, "nobody's");
+        let between = packet("2001:db8:100:1::9", "2001:db8:100:2::9");
+        assert_eq!(first.owner_of(&between, false), Owner::Nobody);
+        second.client_went(&BOB);
+        assert_eq!(first.owner_of(&packet("2001:db8:9::1", "2001:db8:100:2::9"), false), Owner::ThisLoop);
     }
 
     #[test]

@@ -111,8 +111,8 @@ impl Quotas {
         hooks: Option<QuotaHooks>,
     ) -> anyhow::Result<Quotas> {
         let is_alone = clients.fleet_reach().is_none();
-        let behind = clients.networks().values().flatten().copied();
-        let inside = networks.into_iter().chain(behind).collect();
+        // What clients have from the pool lies in its network.
+        let inside = networks.into_iter().chain(clients.behind([]).values().flatten().copied()).collect();
         let shared = Arc::new(Shared {
             clients,
             journal: Arc::clone(journal),
@@ -180,7 +180,8 @@ fn work(shared: &Shared, wishes: &Receiver<()>) {
         for change in changes(&mut work.over, &accounts, shared.is_alone) {
             change.say(shared.hooks.as_ref());
         }
-        let held = held(&accounts, shared.clients.networks());
+        let behind = shared.clients.behind(accounts.iter().map(|a| (a.client.as_str(), &a.inside[..])));
+        let held = held(&accounts, &behind);
         let trouble = work.put(shared, held);
         let accounts = accounts.into_iter().map(|account| (account.client.clone(), account));
         let accounts = Arc::new(accounts.collect());

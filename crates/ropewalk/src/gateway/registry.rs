@@ -12,7 +12,9 @@ use jiff::civil::Date;
 use ropewalk_bond::api::{Admission, Registry};
 use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, Usage};
 use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +24,8 @@ pub(crate) struct SharedClients {
     store: Arc<dyn Store>,
     /// Networks that may lie behind clients, by their names.
     networks: Arc<BTreeMap<String, Vec<IpNet>>>,
+    /// Where clients have their addresses, and networks behind them, from; a fleet gives no networks.
+    pool: Pool,
     /// No sessions are taken.
     draining: Arc<AtomicBool>,
 }
@@ -29,12 +33,12 @@ pub(crate) struct SharedClients {
 impl SharedClients {
     /// The registry in `dir`; empty at first.
     pub(crate) fn open(dir: &StateDir, pool: Pool) -> anyhow::Result<SharedClients> {
-        Ok(SharedClients::of(Arc::new(Directory::open(dir, pool)?)))
+        Ok(SharedClients { pool, ..SharedClients::of(Arc::new(Directory::open(dir, pool)?)) })
     }
 
     /// The registry that `store` keeps.
     pub(crate) fn of(store: Arc<dyn Store>) -> SharedClients {
-        SharedClients { store, networks: Arc::default(), draining: Arc::default() }
+        SharedClients { store, networks: Arc::default(), pool: Pool::none(), draining: Arc::default() }
     }
 
     /// The same, where networks may lie behind some clients.
@@ -46,9 +50,33 @@ impl SharedClients {
         self
     }
 
-    /// Networks that may lie behind clients, by their names.
-    pub(crate) fn networks(&self) -> &BTreeMap<String, Vec<IpNet>> {
-        &self.networks
+    /// Networks that may lie behind clients, by their names: those that are named for them, and those
+    /// that these clients, with their addresses inside, have from the pool.
+    pub(crate) fn behind<'a>(
+        &self,
+        clients: impl IntoIterator<Item = (&'a str, &'a [IpAddr])>,
+    ) -> Cow<'_, BTreeMap<String, Vec<IpNet>>> {
+        let mut all = Cow::Borrowed(&*self.networks);
+        for (name, inside) in clients {
+            if let Some(network) = self.network_behind(inside) {
+                all.to_mut().entry(name.to_owned()).or_default().push(network);
+            }
+        }
+        all
+    }
+
+    /// The network of the pool behind the client with these addresses.
+    fn network_behind(&self, inside: &[IpAddr]) -> Option<IpNet> {
+        inside.iter().find_map(|address| match address {
+            IpAddr::V6(address) => self.pool.network_behind(*address).map(IpNet::V6),
+            IpAddr::V4(_) => None,
+        })
+    }
+
+    /// Clients with the networks behind them.
+    fn with_network(&self, mut clients: Vec<KnownClient>) -> Vec<KnownClient> {
+        clients.iter_mut().for_each(|client| client.network = self.network_behind(&client.inside));
+        clients
     }
 
     /// The networks that a client says it has, as far as they are expected.
@@ -65,12 +93,13 @@ impl SharedClients {
 
     /// Who may come in.
     pub(crate) fn known(&self) -> Vec<KnownClient> {
-        self.store.known()
+        self.with_network(self.store.known())
     }
 
     /// Those who may come in, by name after this one, so many at most; and how many there are in all.
     pub(crate) fn page(&self, after: Option<&str>, most: usize) -> (Vec<KnownClient>, usize) {
-        self.store.page(after, most)
+        let (clients, total) = self.store.page(after, most);
+        (self.with_network(clients), total)
     }
 
     /// Whether a client of this name may come in.
@@ -195,7 +224,9 @@ impl Registry for SharedClients {
         let said = |refusal: &Refusal| tracing::info!(%client, ?refusal, "a device was refused");
         let admission = self.store.admit(client, hello).inspect_err(said)?;
         let name = self.name_of(client);
-        let networks = self.expected(name.as_deref(), hello).inspect_err(said)?;
+        let mut networks = self.expected(name.as_deref(), hello).inspect_err(said)?;
+        let given = admission.ipv6.and_then(|v6| self.pool.network_behind(v6.client));
+        networks.extend(given.map(IpNet::V6));
         Ok(Admission { networks, ..admission })
     }
 }
@@ -205,6 +236,31 @@ mod tests {
     use super::*;
     use crate::state::tests::Scratch;
     use ropewalk_session::{BackhaulRole, CipherSet, Extensions, Layer};
+
+    #[test]
+    fn a_client_has_a_network_of_the_pool_and_it_counts_wherever_it_does() {
+        let scratch = Scratch::new();
+        let pool = Pool::new(&["2001:db8:100::1/56".parse().unwrap()]).unwrap().delegating();
+        let mut clients = SharedClients::open(&scratch.0, pool).unwrap();
+        let (invite, secret) = (InviteId([1; 16]), InviteSecret([2; 16]));
+        clients.invite("alice", invite, &secret).unwrap();
+        let hello = ClientHello {
+            ciphers: CipherSet::CHACHA,
+            tun_mtu: 1420,
+            resume: None,
+            invite,
+            secret,
+            extensions: Extensions::default(),
+        };
+        let network: IpNet = "2001:db8:100:1::/64".parse().unwrap();
+        let admission = clients.admit(&PublicKey([7; 32]), &hello).unwrap();
+        assert_eq!(admission.networks, [network], "what she may send from, and what goes to her");
+        assert_eq!(clients.known()[0].network, Some(network));
+        assert_eq!(clients.page(None, 9).0[0].network, Some(network));
+        let known = clients.known();
+        let behind = clients.behind(known.iter().map(KnownClient::named));
+        assert_eq!(behind.into_owned(), BTreeMap::from([("alice".to_owned(), vec![network])]));
+    }
 
     #[test]
     fn a_client_takes_no_network_that_is_named_for_another() {

@@ -9,6 +9,7 @@ use super::pool::Pool;
 use crate::report::quota::QuotaStatus;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ipnet::IpNet;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{Runs, is_name};
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
@@ -54,6 +55,9 @@ pub(crate) struct Client {
     /// It may not come in any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     revoked: bool,
+    /// No network behind it was left in the pool when it came. It keeps its address until a restart.
+    #[serde(skip)]
+    lacks_network: bool,
 }
 
 /// A client as others may see it.
@@ -74,6 +78,16 @@ pub(crate) struct KnownClient {
     /// Its quota, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaStatus>,
+    /// The network behind it that the gateway gives it, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<IpNet>,
+}
+
+impl KnownClient {
+    /// Its name, with its addresses inside.
+    pub(crate) fn named(&self) -> (&str, &[IpAddr]) {
+        (&self.name, &self.inside)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +173,7 @@ impl Clients {
             ipv6: None,
             device: None,
             revoked: false,
+            lacks_network: false,
         });
         Ok(())
     }
@@ -241,14 +256,14 @@ impl Clients {
         let client = &self.clients[found];
         let kept = client.key.is_some()
             && client.ipv4.is_some_and(|a| pool.holds_v4(a))
-            && pool.holds_v6(client.ipv6)
+            && (pool.holds_v6(client.ipv6) || client.lacks_network)
             && pool.has_addresses() != client.device.is_some();
         if !kept {
             let (ipv4, ipv6) = self.free(pool, found).ok_or(Refusal::PoolFull)?;
             let device = (!pool.has_addresses()).then(|| self.free_device(found));
             let client = &mut self.clients[found];
             (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
-            client.device = device;
+            (client.device, client.lacks_network) = (device, !pool.holds_v6(ipv6));
         }
         let client = &self.clients[found];
         let ipv4 = pool.inner_v4(client.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED));
@@ -425,6 +440,36 @@ mod tests {
         let routed = self::pool("10.77.0.1/24");
         let (moved, changed) = registry.admit(&routed, &key(1), &hellos[1]).unwrap();
         assert_eq!((moved.device, changed), (0, true), "with addresses all have one device");
+    }
+
+    #[test]
+    fn a_network_behind_a_client_is_its_own_until_it_is_revoked() {
+        let pool = Pool::new(&["2001:db8:100::1/62".parse().unwrap()]).unwrap();
+        let mut registry = Clients::default();
+        let hellos = ["a", "b", "c", "d"].map(|name| invited(&mut registry, name));
+        let admit = |registry: &mut Clients, pool: &Pool, n: usize| {
+            let (admission, changed) = registry.admit(pool, &key(n as u8), &hellos[n]).unwrap();
+            (admission.ipv6.unwrap().client.to_string(), changed)
+        };
+        let again = |registry: &Clients| -> Clients {
+            serde_json::from_str(&serde_json::to_string(registry).unwrap()).unwrap()
+        };
+        let is = |address: &str, changed: bool| (address.to_owned(), changed);
+        assert_eq!(admit(&mut registry, &pool, 0), is("2001:db8:100::2", true), "without networks");
+        let pool = pool.delegating();
+        for n in 0..3 {
+            let own = format!("2001:db8:100:{}::7277", n + 1);
+            assert_eq!(admit(&mut registry, &pool, n), is(&own, true));
+            assert_eq!(admit(&mut registry, &pool, n), is(&own, false), "the same when it comes again");
+        }
+        let mut registry = again(&registry);
+        assert_eq!(admit(&mut registry, &pool, 1), is("2001:db8:100:2::7277", false), "after a restart, too");
+        // None is left for the last. It keeps its address while this process runs.
+        assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100::2", true));
+        registry.revoke("b").unwrap();
+        assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100::2", false));
+        let mut registry = again(&registry);
+        assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100:2::7277", true), "b's is free");
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::state::saver::Saver;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{Account, Quota, Usage, today};
-use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
+use ropewalk_session::{ClientHello, Inner, InviteId, InviteSecret, PublicKey, Refusal};
+use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -71,6 +72,13 @@ impl Store for Directory {
         let (admission, changed) = lock(&self.clients).admit(&self.pool, key, hello)?;
         if changed {
             self.saver.save_soon();
+            let lacks_network = |v6: Inner<Ipv6Addr>| self.pool.network_behind(v6.client).is_none();
+            if self.pool.delegates() && admission.ipv6.is_none_or(lacks_network) {
+                tracing::warn!(
+                    client = self.name_of(key),
+                    "no network is left for what is behind this client: give --address a shorter prefix, or revoke clients that are gone"
+                );
+            }
         }
         Ok(admission)
     }

@@ -203,6 +203,7 @@ fn known_client(copy: &Copy, name: &str, client: &ClientRecord, today: Date) -> 
         gateway: copy.serving(name).map(|s| s.gateway.clone()),
         used_bytes: Some(copy.used(name, None).total()),
         quota: copy.account_of(name, today).map(|account| QuotaStatus::new(&account)),
+        network: None,
     }
 }
 

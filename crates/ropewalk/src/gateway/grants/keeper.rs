@@ -427,8 +427,9 @@ impl Shared {
     /// By which interface clients leave.
     fn put_exits(&self, state: &mut State, anew: bool) -> anyhow::Result<()> {
         let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
-        let (behind, global) = (self.clients.networks(), self.gateway.global);
+        let global = self.gateway.global;
         let wanted = |clients: &[KnownClient]| {
+            let behind = &self.clients.behind(clients.iter().map(KnownClient::named));
             let inside = Inside { device, clients, networks, behind, global };
             state.grants.exits_by_addresses(&inside, state.exits.as_ref().or(state.exits_before.as_ref()))
         };
@@ -484,9 +485,10 @@ impl Shared {
     /// The rest.
     fn put_grants(&self, state: &mut State, anew: bool, tell: impl Fn(&Outbox, bool)) -> anyhow::Result<()> {
         let Some((device, networks)) = &self.gateway.device else { return Ok(()) };
-        let (clients, behind) = (self.served(state), self.clients.networks());
+        let clients = self.served(state);
+        let behind = self.clients.behind(clients.iter().map(KnownClient::named));
         let closed = &self.gateway.own | &state.blocked;
-        let mut wanted = state.grants.by_addresses(device, &clients, behind, &closed);
+        let mut wanted = state.grants.by_addresses(device, &clients, &behind, &closed);
         if self.gateway.in_fleet {
             // Of clients elsewhere: what led from here a moment ago, or before a restart, ends.
             let withdrawn = |e: &(Protocol, u16, u16)| {
@@ -505,7 +507,9 @@ impl Shared {
         (wanted.closed, wanted.global) = (self.gateway.closed, self.gateway.global);
         wanted.inside.extend(networks);
         if let Some(line) = self.gateway.down_rate {
-            state.grants.divide(line, &self.clients.inside_here(), behind, &mut wanted);
+            let clients = self.clients.inside_here();
+            let behind = self.clients.behind(clients.iter().map(KnownClient::named));
+            state.grants.divide(line, &clients, &behind, &mut wanted);
         }
         wanted.number(state.stands.as_ref());
         let stood = state.stands.as_ref();

@@ -8,6 +8,7 @@ fn here() -> Circumstances {
         gateway: None,
         used_bytes: None,
         quota: None,
+        network: None,
     };
     let clients =
         vec![client("alice", &["10.77.0.2", "fd77::2"]), client("bob", &["10.77.0.3"]), client("carol", &[])];

@@ -23,6 +23,7 @@
 //! Errors are one enum per module, each a sentence for people. `unsafe` is used for the system calls that
 //! `rustix` has no words for, each block with its reason.
 
+pub mod advertise;
 pub mod channel;
 pub mod clock;
 mod command;

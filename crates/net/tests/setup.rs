@@ -7,6 +7,8 @@
 //! ```
 
 mod common;
+#[path = "setup/lan.rs"]
+mod lan;
 #[path = "setup/shaping.rs"]
 mod shaping;
 #[path = "setup/stations.rs"]
@@ -22,10 +24,10 @@ use ipnet::IpNet;
 use ropewalk_net::links::{list, route_via, routes};
 use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
-    Capture, Change, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, Limit, MARK, PRIORITY_BASE,
-    Protocol, Quotas, ROUTE_TABLE, Routes, Rule, RuleKind, SetupError, StationAddress, StationNetwork,
-    TableWatch, ask_for_marks, capture, cleanup_stale, configure, forwarding, grant, guard, hold_back,
-    keep_tables, kill_switch, leave_by, let_through, remove_address, reverse_path,
+    Capture, Change, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, LAN_TABLE, LanAddress,
+    LanRoutes, Limit, MARK, PRIORITY_BASE, Protocol, Quotas, ROUTE_TABLE, Routes, Rule, RuleKind, SetupError,
+    StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale, configure, forwarding,
+    grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through, remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};

@@ -12,6 +12,7 @@ use super::exits::ExitMarks;
 use super::firewall::{Guard, KillSwitch};
 use super::global::GlobalNetwork;
 use super::grants::Grants;
+use super::lan::{LanAddress, LanFilter};
 use super::neighbours::NeighbourProxies;
 use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
@@ -67,6 +68,10 @@ pub enum Change {
     ExitMarks(ExitMarks),
     /// The routes of an exit.
     ExitTable(ExitTable),
+    /// An address of the interface behind this machine.
+    LanAddress(LanAddress),
+    /// A table of the firewall: what may come by the bond for what is behind this machine.
+    LanFilter(LanFilter),
 }
 
 impl Change {
@@ -94,6 +99,8 @@ impl Change {
             Change::NeighbourProxies(proxies) => proxies.add(),
             Change::ExitMarks(marks) => marks.add(),
             Change::ExitTable(table) => table.add(),
+            Change::LanAddress(address) => address.add(),
+            Change::LanFilter(filter) => filter.add(),
         }
     }
 
@@ -121,6 +128,8 @@ impl Change {
             Change::NeighbourProxies(proxies) => proxies.delete(),
             Change::ExitMarks(marks) => marks.delete(),
             Change::ExitTable(table) => table.delete(),
+            Change::LanAddress(address) => address.delete(),
+            Change::LanFilter(filter) => filter.delete(),
         }
     }
 
@@ -136,6 +145,7 @@ impl Change {
             Change::Quotas(quotas) => quotas.name(),
             Change::GlobalNetwork(network) => network.name(),
             Change::ExitMarks(marks) => marks.name(),
+            Change::LanFilter(filter) => filter.name(),
             _ => return None,
         })
     }
@@ -152,6 +162,7 @@ impl Change {
             Change::Quotas(quotas) => quotas.rules().into(),
             Change::GlobalNetwork(network) => network.rules().into(),
             Change::ExitMarks(marks) => marks.rules().into(),
+            Change::LanFilter(filter) => filter.rules().into(),
             _ => return None,
         })
     }
@@ -163,6 +174,7 @@ impl Change {
             Change::Classes(classes) => classes.add_table(),
             Change::Guard(guard) => guard.add_table(until),
             Change::KillSwitch(switch) => switch.add_table(until),
+            Change::LanFilter(filter) => filter.add_table(until),
             whole => whole.make(),
         }
     }

@@ -84,7 +84,8 @@ pub fn remove_address(index: u32, address: IpNet) -> Result<(), SetupError> {
     }
 }
 
-fn failed(name: &str, address: IpNet, error: io::Error) -> SetupError {
+/// Why the interface called `name` was not given an address.
+pub(super) fn failed(name: &str, address: IpNet, error: io::Error) -> SetupError {
     let what = format!("giving {name} the address {address}");
     let off = || {
         let all = std::fs::read_to_string("/proc/sys/net/ipv6/conf/all/disable_ipv6");
@@ -118,7 +119,8 @@ fn super_packets(config: &DeviceConfig<'_>) -> LinkMessage {
     message
 }
 
-fn message(index: u32, address: IpNet) -> AddressMessage {
+/// An address for the interface with this index.
+pub(super) fn message(index: u32, address: IpNet) -> AddressMessage {
     let ip = address.addr();
     let mut message = AddressMessage::default();
     message.header = AddressHeader {
@@ -130,7 +132,7 @@ fn message(index: u32, address: IpNet) -> AddressMessage {
     };
     message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
     if ip.is_ipv6() {
-        // Nobody else is on the device whom duplicate detection could ask.
+        // Nobody else has an address of the network whom duplicate detection could ask.
         message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
     }
     message

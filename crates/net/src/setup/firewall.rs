@@ -117,7 +117,7 @@ impl KillSwitch {
              \x20   oifname {device} accept\n\
              \x20   meta mark {MARK} accept\n\
              \x20   fib daddr type local accept\n\
-             \x20   icmpv6 type {{ nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report }} accept\n\
+             \x20   icmpv6 type {{ nd-router-solicit, nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report }} accept\n\
              \x20   udp sport 68 udp dport 67 accept\n\
              \x20   udp sport 546 udp dport 547 accept\n\
              \x20   reject with icmpx type admin-prohibited\n\

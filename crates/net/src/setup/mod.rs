@@ -17,6 +17,7 @@ mod firewall;
 mod global;
 mod grants;
 mod journal;
+mod lan;
 mod neighbours;
 mod quotas;
 mod routes;
@@ -42,6 +43,7 @@ pub use global::{GLOBAL_MARK, GLOBAL_PRIORITY, GlobalNetwork, let_through};
 pub use grants::{Forward, GROUP_MARK, GROUP_PRIORITY, Grants, Limit, Protocol, grant, keep_held_back};
 pub(crate) use journal::read_any;
 pub use journal::{Journal, cleanup_stale, refuse_elsewhere};
+pub use lan::{LAN_PRIORITY, LAN_TABLE, LanAddress, LanFilter, LanRoutes};
 pub use neighbours::{Answers, NeighbourProxies, prepare_answers};
 pub use quotas::{Hold, Quotas, hold_back};
 pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
@@ -98,7 +100,7 @@ pub enum SetupError {
     /// Another bond has such rules, or such a route in a table of its own.
     #[error(
         "policy rules of another bond are in the way (`ip rule` shows them from {DIVERT_PRIORITY} on): only one on a \
-         machine can have the default route, exits, --global6, a home's connections, or a proxy"
+         machine can have the default route, exits, --global6, --lan, a home's connections, or a proxy"
     )]
     RuleTaken,
     /// IPv6 is switched off.

@@ -125,7 +125,9 @@ impl Routes {
         let v6 = network.addr().is_ipv6();
         self.networks.retain(|n| *n != network);
         if network.prefix_len() == 0 {
-            let ours = |c: &&Change| matches!(c, Change::Rule(rule) if rule.v6 == v6);
+            let places = PRIORITY_BASE..=PRIORITY_BASE + 3;
+            let ours =
+                |c: &&Change| matches!(c, Change::Rule(r) if r.v6 == v6 && places.contains(&r.priority));
             let rules: Vec<Change> = journal.changes().iter().filter(ours).cloned().collect();
             rules.iter().rev().try_for_each(|rule| journal.undo(rule))?;
         }
@@ -134,13 +136,7 @@ impl Routes {
 
     /// Deletes the route alone; no error if it is not there.
     fn delete_route(&self, network: IpNet) -> Result<(), SetupError> {
-        let message = RouteNetlinkMessage::DelRoute(message(self.index, network, table(network)));
-        match Netlink::open().and_then(|mut n| n.change(message, 0)) {
-            Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
-                Err(SetupError::system(format!("removing the route to {network}"), e))
-            }
-            _ => Ok(()),
-        }
+        delete_route_by(self.index, network, table(network))
     }
 }
 
@@ -176,6 +172,17 @@ pub(super) fn route_by(index: u32, network: IpNet, table: u32) -> Result<(), Set
         Some(libc::EEXIST) => SetupError::RouteTaken(network),
         _ => SetupError::system(format!("adding a route to {network}"), e),
     })
+}
+
+/// Deletes a route to `network` by the interface with this index; no error if it is not there.
+pub(super) fn delete_route_by(index: u32, network: IpNet, table: u32) -> Result<(), SetupError> {
+    let message = RouteNetlinkMessage::DelRoute(message(index, network, table));
+    match Netlink::open().and_then(|mut n| n.change(message, 0)) {
+        Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
+            Err(SetupError::system(format!("removing the route to {network}"), e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A route to `network` by the interface with this index.

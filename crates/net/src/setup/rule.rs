@@ -60,6 +60,22 @@ pub enum RuleKind {
         /// The table.
         table: u32,
     },
+    /// Packets from the network that came in by the interface look into the main table, but not at its default route.
+    InFromMainWithoutDefault {
+        /// The interface's name.
+        interface: String,
+        /// The network.
+        network: IpNet,
+    },
+    /// Packets from the network that came in by the interface look into the table.
+    InFromToTable {
+        /// The interface's name.
+        interface: String,
+        /// The network.
+        network: IpNet,
+        /// The table.
+        table: u32,
+    },
     /// Packets that have to leave by the interface look into the table.
     ByToTable {
         /// The interface's name.
@@ -175,6 +191,23 @@ impl Rule {
             RuleKind::FromToTable { source, table } => {
                 header.src_len = if self.v6 { 128 } else { 32 };
                 attributes.extend([RuleAttribute::Source(*source), RuleAttribute::Table(*table)]);
+            }
+            RuleKind::InFromMainWithoutDefault { interface, network } => {
+                header.src_len = network.prefix_len();
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::Source(network.addr()),
+                    RuleAttribute::Table(MAIN),
+                    RuleAttribute::SuppressPrefixLen(0),
+                ]);
+            }
+            RuleKind::InFromToTable { interface, network, table } => {
+                header.src_len = network.prefix_len();
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::Source(network.addr()),
+                    RuleAttribute::Table(*table),
+                ]);
             }
             RuleKind::ByToTable { interface, table } => {
                 attributes.extend([RuleAttribute::Oifname(interface.clone()), RuleAttribute::Table(*table)]);

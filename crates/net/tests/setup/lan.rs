@@ -1,0 +1,59 @@
+//! A network behind the client, whose addresses the gateway gives.
+
+use super::*;
+
+#[test]
+fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_does() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    // The bond's own address is of the network, as a gateway gives it.
+    client.ip("address add 2001:db8:100:5::7277/128 dev rw0 nodad");
+    let before = fingerprint(client);
+    let (index, device) = (tun.index(), tun.name().to_owned());
+    let network = "2001:db8:100:5::/64".parse().unwrap();
+    let lan = LanRoutes { index, device, interface: "wa".into(), network };
+    let address = LanAddress::first_of(lan.network, "wa");
+    assert_eq!(address.address.to_string(), "2001:db8:100:5::1/64");
+    let leave = || {
+        client.inside(|| {
+            let (mut journal, _) = Journal::open(&world.state).unwrap();
+            lan.add(&mut journal).unwrap();
+            address.give(&mut journal).unwrap();
+            address.give(&mut journal).unwrap();
+            assert_eq!(journal.changes().iter().filter(|c| matches!(c, Change::LanAddress(_))).count(), 1);
+            journal
+        })
+    };
+    let journal = leave();
+    let from_behind = "from 2001:db8:100:5::9 iif wa";
+    assert_eq!(device_towards(client, &format!("2001:db8::1 {from_behind}")), "rw0");
+    assert_eq!(device_towards(client, "2001:db8::1"), "va", "this machine's own goes where it went");
+    assert_eq!(device_towards(client, &format!("fd09::7 {from_behind}")), "va", "its networks are near");
+    assert_eq!(device_towards(client, "2001:db8:100:5::9 from 2001:db8::1 iif rw0"), "wa");
+    assert_eq!(device_towards(client, "2001:db8:100:5::9 from 2001:db8:100:5::1"), "wa");
+    let tables = client.run("nft", "list ruleset");
+    assert!(tables.contains("iifname \"rw0\" ip6 daddr != 2001:db8:100:5::/64 drop"), "{tables}");
+
+    // Others take the way away.
+    client.inside(|| assert!(!lan.keep().unwrap()));
+    client.ip(&format!("-6 route flush table {LAN_TABLE}"));
+    client.inside(|| assert!(lan.keep().unwrap()));
+    assert_eq!(device_towards(client, &format!("2001:db8::1 {from_behind}")), "rw0");
+
+    // The next takes back what a killed client leaves, and a client what it has changed.
+    journal.abandon();
+    assert_ne!(fingerprint(client), before);
+    assert!(client.inside(|| Journal::open(&world.state).unwrap().1) > 0);
+    assert_eq!((fingerprint(client), client.run("nft", "list ruleset")), (before.clone(), String::new()));
+    client.ip(&format!("-6 route flush table {LAN_TABLE}"));
+    let mut journal = leave();
+    client.inside(|| lan.remove(&mut journal).unwrap());
+    let rules = client.ip("-6 rule") + &client.run("nft", "list ruleset");
+    assert!(!rules.contains("2929") && !rules.contains("ropewalk"), "{rules}");
+    client.inside(|| journal.restore().unwrap());
+    assert_eq!(fingerprint(client), before);
+}

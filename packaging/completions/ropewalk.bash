@@ -5655,7 +5655,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --client-to-client --workers --hooks --store --store-ca --store-cert --store-key --name --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --delegate --client-to-client --workers --hooks --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6182,6 +6182,7 @@ _ropewalk() {
             ;;
         ropewalk__subcmd__up)
             opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --from-wg --kill-switch --tls --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --lan --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6232,6 +6233,7 @@ _ropewalk() {
                     return 0
                     ;;
                 --from-wg)
+                --lan)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

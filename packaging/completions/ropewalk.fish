@@ -128,6 +128,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l route -d 'Route
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns -d 'Use this name server through the bond; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l dns-domain -d 'Ask these name servers only about this domain, such as corp.example; give it again for more' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l from-wg -d 'Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l lan -d 'Give the hosts at this interface global IPv6 addresses, of the network that the gateway gives (`ropewalk serve --delegate`)' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand up" -l tls -d 'When to go by TLS on TCP, which works where UDP does not [default: auto]' -r -f -a "auto\t'Where UDP is not answered, and until it is'
 off\t'Never'
 only\t'Always, and by UDP never'"
@@ -202,6 +203,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store-key -d
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l name -d 'Name of this gateway in its fleet [default: the machine\'s name]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l masquerade -d 'Let clients reach the internet through this gateway (nftables, forwarding)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l global6 -d 'The IPv6 network of --address is global: the world sees clients\' addresses there, and opens no connection to them but where `ropewalk forward` says so'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l delegate -d 'Give each client a /64 of that network, a /32 to /63, for what is behind it (`ropewalk up --lan`)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l client-to-client -d 'Let clients reach each other through the bond'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand clients" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F

@@ -160,6 +160,7 @@ json\:"One JSON object per line"))' \
 '*--dns=[Use this name server through the bond; give it again for more]:ADDR:_default' \
 '*--dns-domain=[Ask these name servers only about this domain, such as corp.example; give it again for more]:DOMAIN:_default' \
 '--from-wg=[Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns]:FILE:_files' \
+'--lan=[Give the hosts at this interface global IPv6 addresses, of the network that the gateway gives (\`ropewalk serve --delegate\`)]:IFACE:_default' \
 '--tls=[When to go by TLS on TCP, which works where UDP does not \[default\: auto\]]:WHEN:((auto\:"Where UDP is not answered, and until it is"
 off\:"Never"
 only\:"Always, and by UDP never"))' \
@@ -322,6 +323,7 @@ json\:"One JSON object per line"))' \
 '--name=[Name of this gateway in its fleet \[default\: the machine'\''s name\]]:NAME:_default' \
 '--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
 '--global6[The IPv6 network of --address is global\: the world sees clients'\'' addresses there, and opens no connection to them but where \`ropewalk forward\` says so]' \
+'--delegate[Give each client a /64 of that network, a /32 to /63, for what is behind it (\`ropewalk up --lan\`)]' \
 '--client-to-client[Let clients reach each other through the bond]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \

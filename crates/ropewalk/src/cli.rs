@@ -444,6 +444,7 @@ mod tests {
             "ropewalk exit list --json",
             "ropewalk audit alice --json --state d",
             "ropewalk up --state d --dns 10.77.0.1 --dns-domain corp.example --dns-domain lan",
+            "ropewalk up --state d --route ::/0 --lan br-lan",
             "ropewalk drain --state d",
             "ropewalk drain --off",
             "ropewalk check file.toml",

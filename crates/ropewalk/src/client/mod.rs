@@ -3,6 +3,7 @@
 pub(crate) mod airtime;
 mod gateways;
 mod hindered;
+mod lan;
 mod metering;
 mod network;
 mod paths;
@@ -29,6 +30,7 @@ use crate::report;
 use crate::report::history::What;
 use crate::state::meter::Meter;
 use gateways::Found;
+use lan::Lan;
 use ropewalk_bond::airtime::Air;
 use ropewalk_bond::api::Event;
 use ropewalk_bond::path::State;
@@ -156,6 +158,7 @@ impl Client {
     /// Ends the client: what it changed on this machine is taken back, but for the kill switch of a client that failed.
     pub(crate) fn finish(mut self, running: &mut Running, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         self.settle(running, clock::now());
+        self.network.lan.iter_mut().for_each(Lan::end);
         let Client { network, hooks, .. } = self;
         // Before the hooks, which may take seconds: routes lead into a bond that carries no more.
         let outcome = match outcome {
@@ -195,7 +198,20 @@ impl Client {
         }
         self.settle(running, now);
         self.follow_links();
+        self.follow_lan(running, now);
         self.tell_hooks();
+    }
+
+    /// The network behind this machine, and who asks there.
+    fn follow_lan(&mut self, running: &mut Running, now: Time) {
+        if !self.network.follow_lan(self.follower.links(), now) {
+            return;
+        }
+        running.core.engine.set_routes(&self.network.behind());
+        let socket = self.network.lan.as_ref().and_then(Lan::socket);
+        if let Some(Err(error)) = socket.map(|socket| running.watch_news(socket)) {
+            tracing::warn!("{error:#}: hosts that ask for their network wait for minutes");
+        }
     }
 
     /// Routers have said how their networks translate to IPv4. They may say so as often as they like: it is
@@ -233,8 +249,11 @@ impl Client {
     /// Keeps a way for each usable interface.
     fn discover(&mut self, running: &mut Running, links: &[Link], ours: &str, now: Time) {
         let excluded = std::mem::take(&mut self.excluded);
+        // No path goes to the network behind this machine.
+        let lan = self.network.lan.as_ref().map(|lan| lan.interface().to_owned());
+        let not: Vec<&str> = lan.as_deref().into_iter().chain([ours]).collect();
         let usable = |name: &str| {
-            !excluded.contains(name) && links.iter().any(|l| l.name == name && l.unusable(&[ours]).is_none())
+            !excluded.contains(name) && links.iter().any(|l| l.name == name && l.unusable(&not).is_none())
         };
         for uplink in self.uplinks.iter_mut().filter(|w| !w.asked_for && !usable(&w.name.interface)) {
             tracing::info!(interface = uplink.name.interface, "interface is of no use any more");
@@ -290,6 +309,8 @@ impl Client {
     fn on_connected(&mut self, running: &mut Running, accept: &Accept, now: Time) -> anyhow::Result<()> {
         let again = self.connected;
         self.network.connect(accept, self.follower.links(), now)?;
+        self.network.give_lan(accept);
+        self.follow_lan(running, now);
         running.core.engine.set_routes(&self.network.behind());
         self.connected = true;
         let inside: Vec<String> = self.network.addresses().iter().map(ToString::to_string).collect();
@@ -409,6 +430,7 @@ impl Role for Client {
                 let known = self.uplinks.iter().flat_map(Uplink::places);
                 status.gateways = self.repeater.is_none().then(|| self.found.report(known, now));
                 status.notes.extend(self.network.note());
+                status.lan = self.network.lan.as_ref().map(Lan::status);
                 Response::Status { status: Box::new(status) }
             }
             Request::History { since } => running.history.since(since, now),
@@ -445,6 +467,7 @@ impl Role for Client {
         if changes.routes {
             self.routes_due = self.routes_due.min(now + ROUTES_SETTLE);
         }
+        self.network.lan.iter_mut().for_each(|lan| lan.hear(now));
         Ok(())
     }
 
@@ -462,6 +485,10 @@ impl Role for Client {
             self.keep_routes(now);
         }
         self.network.keep_guard(now);
+        if self.network.lan.as_ref().is_some_and(|lan| now >= lan.due()) {
+            self.follow_lan(running, now);
+            self.network.lan.iter_mut().for_each(|lan| lan.drive(now));
+        }
         if now >= self.meter.due() {
             self.settle(running, now);
         }
@@ -509,6 +536,7 @@ impl Role for Client {
         let uplinks = self.uplinks.iter().map(Uplink::due).min().unwrap_or(Time::NEVER);
         let uplinks = uplinks.min(self.meter.due()).min(self.routes_due).min(self.queue_due());
         let uplinks = uplinks.min(self.network.guard_due());
+        let uplinks = self.network.lan.iter().map(Lan::due).fold(uplinks, Time::min);
         match self.options.timeout {
             Some(limit) if !self.connected => uplinks.min(self.started + limit),
             _ => uplinks,

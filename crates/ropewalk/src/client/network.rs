@@ -1,5 +1,6 @@
 //! What a client changes on its machine once it is connected.
 
+use super::lan::Lan;
 use crate::address::is_private;
 use crate::config::BackhaulLink;
 use crate::daemon::DEVICE_QUEUE;
@@ -7,6 +8,7 @@ use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, TakesBack, with};
 use crate::gateway::radios::protect_frames;
 use ipnet::IpNet;
+use ropewalk_bond::api::EVERYWHERE;
 use ropewalk_net::links::Link;
 use ropewalk_net::setup::{
     Change, DeviceConfig, Journal, Routes, SetupError, configure, guard, reverse_path,
@@ -35,6 +37,8 @@ pub(crate) struct Network {
     /// The device was refused an address of IPv6: it is switched off here.
     is_v4_only: bool,
     unguarded: Option<Unguarded>,
+    /// The network behind this machine, if there is to be one.
+    pub lan: Option<Lan>,
 }
 
 /// Why the address inside has no guard, and when it is tried again.
@@ -54,13 +58,32 @@ impl Network {
         wanted: Vec<IpNet>,
         dns: (Vec<IpAddr>, Vec<String>),
         mtu: u32,
+        lan: Option<String>,
     ) -> anyhow::Result<Network> {
         let (routes, device) = (Routes::new(tun.index()), (tun.index(), tun.name().to_owned()));
         let journal = TakesBack::new(journal);
         let without_tables = "the kill switch, if there is one, and the guard of the address inside are off";
         firewall::keep(journal.shared(), Kept { device: None, without_rules: None, without_tables })?;
         let (addresses, is_v4_only, unguarded) = (Vec::new(), false, None);
-        Ok(Network { journal, routes, device, wanted, dns, addresses, mtu, is_v4_only, unguarded })
+        // Servers for some names only are no hosts' servers.
+        let servers = dns.0.iter().filter(|_| dns.1.is_empty()).filter_map(|server| match server {
+            IpAddr::V6(server) => Some(*server),
+            IpAddr::V4(_) => None,
+        });
+        let lan = lan.map(|interface| Lan::new(interface, servers.collect(), mtu));
+        Ok(Network { journal, routes, device, wanted, dns, addresses, mtu, is_v4_only, unguarded, lan })
+    }
+
+    /// The gateway let us in: what it gives to the network behind this machine counts.
+    pub(crate) fn give_lan(&mut self, accept: &Accept) {
+        self.lan.iter_mut().for_each(|lan| lan.on_accept(accept, &self.journal));
+    }
+
+    /// Gives the network behind this machine what it does not have yet; says whether something has
+    /// changed.
+    pub(crate) fn follow_lan(&mut self, links: &[Link], now: Time) -> bool {
+        let Network { lan, journal, device: (index, name), .. } = self;
+        lan.as_mut().is_some_and(|lan| lan.follow(journal, (*index, name.as_str()), links, now))
     }
 
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
@@ -159,9 +182,15 @@ impl Network {
         })
     }
 
-    /// The networks behind the gateway: what the routes name, and the network inside.
+    /// The networks behind the gateway: what the routes name, and the network inside. A network behind
+    /// this machine speaks with all.
     pub(crate) fn behind(&self) -> Vec<IpNet> {
-        self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).collect()
+        let of_lan = EVERYWHERE.into_iter().filter(|n| n.addr().is_ipv6() && self.leads_to_lan());
+        self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).chain(of_lan).collect()
+    }
+
+    fn leads_to_lan(&self) -> bool {
+        self.lan.as_ref().is_some_and(Lan::leads_here)
     }
 
     /// Whether these routes leave a way where a kill switch leaves none but the bond.
@@ -209,7 +238,9 @@ impl Network {
 
     /// Puts back what others took away of rules and routes into the bond; says how many.
     pub(crate) fn keep_routes(&self) -> anyhow::Result<usize> {
-        change(&self.journal, |journal| self.routes.keep(journal))
+        let of_lan = self.lan.as_ref().map_or(Ok(0), Lan::keep_routes);
+        let kept = change(&self.journal, |journal| self.routes.keep(journal));
+        Ok(kept? + of_lan?)
     }
 
     /// A path goes by this interface: answers have to get in by it.
@@ -241,7 +272,7 @@ impl Network {
 }
 
 /// Does something with the journal.
-fn change<T, E: Into<anyhow::Error>>(
+pub(super) fn change<T, E: Into<anyhow::Error>>(
     journal: &TakesBack,
     work: impl FnOnce(&mut Journal) -> Result<T, E>,
 ) -> anyhow::Result<T> {

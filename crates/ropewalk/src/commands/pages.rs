@@ -217,6 +217,7 @@ fn status() -> anyhow::Result<String> {
     page(&mut out, "`gateways`", schemars::schema_for!(report::gateways::Gateways))?;
     page(&mut out, "`gateways`, `moved`", schemars::schema_for!(report::gateways::Moved))?;
     page(&mut out, "`uplinks`", schemars::schema_for!(report::Uplink))?;
+    page(&mut out, "`lan`", schemars::schema_for!(report::LanStatus))?;
     page(&mut out, "`channel_switcher`", schemars::schema_for!(report::backhaul::ChannelSwitcher))?;
     page(&mut out, "`drops`", schemars::schema_for!(report::Drops))?;
     page(&mut out, "`io`", schemars::schema_for!(report::Io))?;

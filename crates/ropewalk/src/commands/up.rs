@@ -1,6 +1,6 @@
 //! `ropewalk up`.
 
-use crate::cli::{Daemon, LogFormat, PathName, State};
+use crate::cli::{Daemon, LogFormat, PathName, State, interface};
 use crate::client::{
     Client, ClientOptions, Network, Parts, PathSettings, RepeaterPart, Resolver, TlsOptions, airtime,
 };
@@ -62,6 +62,9 @@ pub(crate) struct Up {
     /// Take routes, name servers, MTU and keepalive from this file of wg-quick, beside those of --route and --dns
     #[arg(long, value_name = "FILE")]
     pub from_wg: Option<PathBuf>,
+    /// Give the hosts at this interface global IPv6 addresses, of the network that the gateway gives (`ropewalk serve --delegate`)
+    #[arg(long, value_name = "IFACE", value_parser = interface)]
+    pub lan: Option<String>,
     /// Block all traffic outside the bond until the client is stopped; needs --route 0.0.0.0/0. `ropewalk restore` unblocks after a crash
     #[arg(long)]
     pub kill_switch: bool,
@@ -151,6 +154,7 @@ fn merge(args: Up, mut file: Settings) -> Settings {
     if args.token.is_some() || args.token_file.is_some() {
         (up.token, up.token_file) = (args.token, args.token_file);
     }
+    up.lan = args.lan.or(up.lan.take());
     up.kill_switch |= args.kill_switch;
     up.tun = args.daemon.tun.or(up.tun.take());
     up.timeout_s = args.timeout.or(up.timeout_s);
@@ -190,6 +194,7 @@ fn connect(
     if let Some(BackhaulEnd { layer: Layer::Three, networks, .. }) = &options.backhaul {
         forwarding(&mut journal, true, networks.iter().any(|n| n.addr().is_ipv6()))?;
     }
+    let lan = file.up.lan.clone().filter(|_| options.backhaul.is_none());
     let config = Config { backhaul: options.backhaul, ..file.engine.to_config() };
     let key = identity::load_or_make(dir)?;
     let tun = open_device(file, &config, &mut journal)?;
@@ -211,7 +216,7 @@ fn connect(
         follower,
         // A kill switch lets nobody ask for a name outside the bond.
         resolver: Resolver::start(outbox.clone(), has_all_names, !file.up.kill_switch)?,
-        network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into())?,
+        network: Network::new(journal, &tun, routes, dns, config.tun_mtu.into(), lan)?,
         settings: PathSettings::open(dir, &file.up.path)?,
         meter: Meter::new(Ledger::open(dir)?),
         reload,

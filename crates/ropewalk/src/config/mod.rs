@@ -141,6 +141,9 @@ pub(crate) struct Up {
     /// are asked for as before. Default: none, all names are theirs. Not changed by a reload.
     #[schemars(with = "Vec<String>")]
     pub dns_domains: Vec<Name<Domain>>,
+    /// The interface whose hosts get global IPv6 addresses of the network that the gateway gives (`delegate` under `[serve]`): this machine advertises it there, and
+    /// passes IPv6 on. Default: none.
+    pub lan: Option<String>,
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
     /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.
     pub kill_switch: bool,
@@ -505,6 +508,9 @@ impl File {
                 "dns-domains",
                 "dns-domains needs name servers, such as dns = [\"10.77.0.1\"]".into(),
             ));
+        }
+        if let Some(interface) = &self.up.lan {
+            crate::cli::check_interface(interface).map_err(|why| ("lan", why))?;
         }
         within("tls-endpoints", self.serve.tls_endpoints.len() as u64, 0, TLS_ENDPOINTS_MAX as u64)?;
         within("tun-mtu", e.tun_mtu.into(), 1280, 9000)?;

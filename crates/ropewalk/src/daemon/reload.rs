@@ -112,6 +112,7 @@ fn fixed(old: &File, new: &File) -> Vec<&'static str> {
         ("up.token-file", old.up.token_file != new.up.token_file),
         ("up.dns", old.up.dns != new.up.dns),
         ("up.dns-domains", old.up.dns_domains != new.up.dns_domains),
+        ("up.lan", old.up.lan != new.up.lan),
         ("up.kill-switch", old.up.kill_switch != new.up.kill_switch),
         ("up.path (which paths there are)", names(old) != names(new)),
         ("[ap]", old.ap != new.ap),

@@ -1,6 +1,7 @@
 //! The machine by itself.
 
 use super::{Finding, Patient};
+use crate::config::File;
 use ropewalk_net::{clock, locate, privileges};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -61,7 +62,8 @@ fn rights(patient: &Patient) -> Finding {
 
 fn nftables(patient: &Patient) -> Finding {
     let file = patient.file.as_ref();
-    let needed = file.is_some_and(|f| f.serve.masquerade || f.serve.global6 || f.up.kill_switch);
+    let needs = |f: &File| f.serve.masquerade || f.serve.global6 || f.up.kill_switch || f.up.lan.is_some();
+    let needed = file.is_some_and(needs);
     let mut command = Command::new(locate("nft"));
     match command.args(["list", "tables"]).stdin(Stdio::null()).output() {
         Ok(out) if out.status.success() => Finding::ok("nftables", "works"),

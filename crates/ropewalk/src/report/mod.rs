@@ -71,6 +71,9 @@ pub(crate) struct Snapshot {
     /// Client: what is to carry paths, as `ropewalk path` names it.
     #[serde(default)]
     pub uplinks: Vec<Uplink>,
+    /// Client: the network behind it, if there is to be one.
+    #[serde(default)]
+    pub lan: Option<LanStatus>,
     /// Paths that were dead, and connections that noticed.
     #[serde(default)]
     pub outages: Outages,
@@ -115,6 +118,29 @@ pub(crate) struct Uplink {
     pub paths: Vec<u8>,
     /// Why it carries none, if that is known.
     pub obstacle: Option<String>,
+}
+
+/// The network behind a client, which its gateway gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LanStatus {
+    /// The interface that it is at.
+    pub interface: String,
+    /// The network, where hosts are told of it.
+    #[schemars(with = "Option<String>")]
+    pub network: Option<IpNet>,
+    /// Why they are not.
+    pub why: Option<String>,
+}
+
+impl LanStatus {
+    /// For people.
+    pub(crate) fn line(&self) -> String {
+        match (&self.network, &self.why) {
+            (Some(network), _) => format!("network {network} at {}", self.interface),
+            (None, Some(why)) => format!("no network at {}: {why}", self.interface),
+            (None, None) => format!("no network at {} yet", self.interface),
+        }
+    }
 }
 
 /// One session.
@@ -377,6 +403,7 @@ pub(crate) fn take(
         fleet: None,
         gateways: None,
         uplinks: Vec::new(),
+        lan: None,
         outages: Outages::default(),
         workers: core.workers.iter().map(|_| workers::WorkerStatus::of(status.peers.len(), core)).collect(),
         tls: core.streams.counts().map(|(streams, refused)| Tls { streams, refused }),

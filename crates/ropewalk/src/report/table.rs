@@ -23,7 +23,13 @@ pub(crate) fn render(earlier: Option<&Snapshot>, now: &Snapshot) -> String {
         if now.role == "ap" || now.role == "repeater" {
             backhaul(&mut out, peer);
         }
+        if now.role != "client" {
+            networks(&mut out, peer);
+        }
         queues(&mut out, peer);
+    }
+    if let Some(lan) = &now.lan {
+        let _ = writeln!(out, "\n{}", lan.line());
     }
     if let Some(channel_switcher) = &now.channel_switcher {
         let _ = writeln!(out, "\ndedicated radio: {}", channel_switcher.line());
@@ -144,6 +150,10 @@ fn backhaul(out: &mut String, p: &Peer) {
     if let Some(backhaul) = &p.backhaul {
         let _ = writeln!(out, "  clients: {}", backhaul.line());
     }
+}
+
+/// What lies behind the other end.
+fn networks(out: &mut String, p: &Peer) {
     if !p.networks.is_empty() {
         let networks: Vec<String> = p.networks.iter().map(ToString::to_string).collect();
         let _ = writeln!(out, "  networks behind it: {}", networks.join(" "));
@@ -311,6 +321,24 @@ note: something is slow
         let text = render(None, &Snapshot { role: "client".into(), gateways, peers, ..Snapshot::default() });
         let lines = "gateway: connected\n  at 10.2.2.2:4500; other endpoints: 10.2.1.2:4500\n  no path\n";
         assert!(text.contains(lines), "{text}");
+    }
+
+    #[test]
+    fn networks_behind_clients_are_said_at_both_ends() {
+        use crate::report::LanStatus;
+        let network: ipnet::IpNet = "2001:db8:100:5::/64".parse().unwrap();
+        let peers = vec![Peer { name: "alice".into(), networks: vec![network], ..Peer::default() }];
+        let text = render(None, &Snapshot { role: "gateway".into(), peers, ..Snapshot::default() });
+        assert!(text.contains("\n  networks behind it: 2001:db8:100:5::/64\n"), "{text}");
+        let lan = |network, why| Some(LanStatus { interface: "br-lan".into(), network, why });
+        for (lan, line) in [
+            (lan(Some(network), None), "\nnetwork 2001:db8:100:5::/64 at br-lan\n"),
+            (lan(None, Some("it is off".into())), "\nno network at br-lan: it is off\n"),
+            (lan(None, None), "\nno network at br-lan yet\n"),
+        ] {
+            let text = render(None, &Snapshot { role: "client".into(), lan, ..Snapshot::default() });
+            assert!(text.contains(line), "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,356 @@
+//! The network behind this client: the gateway gives it a prefix, and hosts at an interface of this
+//! machine hear of it from here.
+
+use super::network::change;
+use crate::firewall::TakesBack;
+use crate::report::LanStatus;
+use crate::state::pool::network_behind;
+use anyhow::Context;
+use ipnet::{IpNet, Ipv6Net};
+use ropewalk_net::advertise::{Advertisement, RouterSocket};
+use ropewalk_net::links::Link;
+use ropewalk_net::setup::{Change, LanAddress, LanRoutes};
+use ropewalk_session::Accept;
+use ropewalk_time::{Duration, Time};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// When what failed is tried again: a new link-local address cannot be used for a second or two.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The least MTU of IPv6.
+const MTU_MIN: u32 = 1280;
+
+/// What hosts behind this client have from the gateway.
+#[derive(Debug)]
+pub(crate) struct Lan {
+    interface: String,
+    /// Name servers that hosts are told.
+    servers: Vec<Ipv6Addr>,
+    /// MTU of the bond's device here, and at the gateway.
+    mtu: [u32; 2],
+    /// The gateway has said which addresses there are.
+    connected: bool,
+    /// The network that it gives.
+    given: Option<Ipv6Net>,
+    /// It leads here.
+    routes: Option<LanRoutes>,
+    announcer: Option<Announcer>,
+    /// Why hosts do not have it.
+    why: Option<String>,
+    /// When it is tried again.
+    again: Time,
+}
+
+/// Who tells hosts of a network.
+#[derive(Debug)]
+struct Announcer {
+    socket: RouterSocket,
+    /// The interface's index.
+    index: u32,
+    address: LanAddress,
+    advertisement: Advertisement,
+    pace: Pace,
+}
+
+/// When advertisements are sent (RFC 4861 §6.2.4 and §6.2.6, whose constants these are).
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    sent: u32,
+    last: Option<Time>,
+    due: Time,
+}
+
+impl Pace {
+    const FIRST: (u32, Duration) = (3, Duration::from_secs(16));
+    const PAUSE: (Duration, Duration) = (Duration::from_secs(200), Duration::from_secs(600));
+    const LEAST: Duration = Duration::from_secs(3);
+    const ANSWER: Duration = Duration::from_millis(500);
+
+    fn new(now: Time) -> Pace {
+        Pace { sent: 0, last: None, due: now }
+    }
+
+    /// One was sent. `random` is from 0 to 1.
+    fn sent(&mut self, random: f64, now: Time) {
+        (self.sent, self.last) = (self.sent.saturating_add(1), Some(now));
+        let pause = Pace::PAUSE.0 + (Pace::PAUSE.1 - Pace::PAUSE.0).mul_f64(random);
+        self.due = now + if self.sent < Pace::FIRST.0 { pause.min(Pace::FIRST.1) } else { pause };
+    }
+
+    /// A host asks. All hosts hear one answer, some time after the last.
+    fn asked(&mut self, random: f64, now: Time) {
+        let soon = now + Pace::ANSWER.mul_f64(random);
+        let least = self.last.map_or(soon, |last| soon.max(last + Pace::LEAST));
+        self.due = self.due.min(least);
+    }
+}
+
+impl Announcer {
+    fn begin(lan: &Lan, network: Ipv6Net, link: &Link, now: Time) -> anyhow::Result<Announcer> {
+        let is_own = |ip: &Ipv6Addr| ip.is_unicast_link_local();
+        let own = link.addresses.iter().find_map(|a| match a.ip {
+            IpAddr::V6(ip) => Some(ip).filter(is_own),
+            IpAddr::V4(_) => None,
+        });
+        let own = own.context("the interface has no link-local address of IPv6")?;
+        let socket = RouterSocket::open(link.index, own)
+            .with_context(|| format!("the interface's address {own} cannot be used yet"))?;
+        let mtu = lan.mtu[0].min(lan.mtu[1]).min(link.mtu).max(MTU_MIN);
+        let advertisement = Advertisement { network, mtu, servers: lan.servers.clone() };
+        let address = LanAddress::first_of(network, &lan.interface);
+        Ok(Announcer { socket, index: link.index, address, advertisement, pace: Pace::new(now) })
+    }
+
+    /// Sends what is due.
+    fn drive(&mut self, now: Time) {
+        if now < self.pace.due {
+            return;
+        }
+        match self.socket.send(&self.advertisement.message()) {
+            Ok(()) => self.pace.sent(rand::random(), now),
+            Err(error) => {
+                tracing::debug!(%error, "hosts are not told of their network");
+                self.pace.due = now + AGAIN;
+            }
+        }
+    }
+
+    /// Hosts are to use the network no more.
+    fn take_back(&self) {
+        if let Err(error) = self.socket.send(&self.advertisement.farewell()) {
+            tracing::debug!(%error, "hosts are not told that their network ends");
+        }
+    }
+}
+
+impl Lan {
+    /// A network at `interface`, once a gateway gives one. The bond's device has this MTU.
+    pub(super) fn new(interface: String, servers: Vec<Ipv6Addr>, mtu: u32) -> Lan {
+        Lan {
+            interface,
+            servers,
+            mtu: [mtu; 2],
+            connected: false,
+            given: None,
+            routes: None,
+            announcer: None,
+            why: None,
+            again: Time::NEVER,
+        }
+    }
+
+    /// The interface.
+    pub(super) fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Packets from anywhere come by the bond for the network.
+    pub(super) fn leads_here(&self) -> bool {
+        self.routes.is_some()
+    }
+
+    /// Where hosts ask.
+    pub(super) fn socket(&self) -> Option<&RouterSocket> {
+        self.announcer.as_ref().map(|announcer| &announcer.socket)
+    }
+
+    /// The gateway let us in. A network of before that it no longer gives ends.
+    pub(super) fn on_accept(&mut self, accept: &Accept, journal: &TakesBack) {
+        let given = accept.ipv6.as_ref().and_then(network_behind);
+        let mtu = [self.mtu[0], accept.tun_mtu.into()];
+        if (given, mtu) != (self.given, self.mtu) {
+            self.withdraw(journal);
+        }
+        (self.connected, self.given, self.mtu) = (true, given, mtu);
+    }
+
+    /// Gives hosts the network where they do not have it. Says whether something has changed that
+    /// the engine, or the loop, has to know.
+    pub(super) fn follow(
+        &mut self,
+        journal: &TakesBack,
+        (index, device): (u32, &str),
+        links: &[Link],
+        now: Time,
+    ) -> bool {
+        let link = links.iter().find(|l| l.name == self.interface && l.up);
+        if self.announcer.as_ref().is_some_and(|a| link.is_some_and(|l| l.index == a.index)) {
+            return false;
+        }
+        (self.announcer, self.again) = (None, Time::NEVER);
+        if !self.connected {
+            return false;
+        }
+        let led = self.leads_here();
+        let begun = self.begin(journal, (index, device), (links, link), now);
+        let why = begun.err().map(|error| format!("{error:#}"));
+        if let Some(why) = why.as_ref().filter(|why| self.why.as_ref() != Some(*why)) {
+            tracing::warn!(interface = self.interface, "hosts there have no network of the gateway's: {why}");
+        }
+        self.why = why;
+        if self.why.is_some() && self.given.is_some() && link.is_some() {
+            self.again = now + AGAIN;
+        }
+        self.announcer.is_some() || led != self.leads_here()
+    }
+
+    fn begin(
+        &mut self,
+        journal: &TakesBack,
+        (index, device): (u32, &str),
+        (links, link): (&[Link], Option<&Link>),
+        now: Time,
+    ) -> anyhow::Result<()> {
+        let network = self.given.context("the gateway gives none (`serve --delegate`)")?;
+        if self.routes.is_none() {
+            let own = LanAddress::first_of(network, &self.interface);
+            check(&own, device, links).map_err(anyhow::Error::msg)?;
+            let (device, interface) = (device.to_owned(), self.interface.clone());
+            let routes = LanRoutes { index, device, interface, network };
+            change(journal, |journal| routes.add(journal))?;
+            self.routes = Some(routes);
+        }
+        let link = link.context("the interface is not there, or off")?;
+        let announcer = Announcer::begin(self, network, link, now)?;
+        change(journal, |journal| announcer.address.give(journal))?;
+        tracing::info!(interface = self.interface, %network, "hosts there have a network of the gateway's");
+        self.announcer = Some(announcer);
+        Ok(())
+    }
+
+    /// When [`Lan::follow`], or [`Lan::drive`], is due.
+    pub(super) fn due(&self) -> Time {
+        self.announcer.as_ref().map_or(self.again, |announcer| announcer.pace.due)
+    }
+
+    /// Tells hosts what is due.
+    pub(super) fn drive(&mut self, now: Time) {
+        self.announcer.iter_mut().for_each(|announcer| announcer.drive(now));
+    }
+
+    /// Hosts may have asked.
+    pub(super) fn hear(&mut self, now: Time) {
+        let Some(announcer) = &mut self.announcer else { return };
+        match announcer.socket.was_asked() {
+            Ok(true) => announcer.pace.asked(rand::random(), now),
+            Ok(false) => {}
+            // What becomes of the interface is told by itself.
+            Err(error) => tracing::debug!(%error, "hosts are not heard"),
+        }
+    }
+
+    /// Puts back what others took away; says how many routes that were.
+    pub(super) fn keep_routes(&self) -> anyhow::Result<usize> {
+        let kept = self.routes.as_ref().map(LanRoutes::keep).transpose()?;
+        Ok(usize::from(kept == Some(true)))
+    }
+
+    /// Hosts are told that their network ends.
+    pub(super) fn end(&mut self) {
+        self.announcer.take().iter().for_each(Announcer::take_back);
+    }
+
+    /// The network is not the gateway's any more.
+    fn withdraw(&mut self, journal: &TakesBack) {
+        self.end();
+        let Some(routes) = self.routes.take() else { return };
+        let gone = change(journal, |journal| {
+            let is_address = |c: &&Change| matches!(c, Change::LanAddress(_));
+            let address = journal.changes().iter().find(is_address).cloned();
+            let gone = address.map_or(Ok(()), |address| journal.undo(&address));
+            routes.remove(journal).and(gone)
+        });
+        if let Err(error) = gone {
+            tracing::warn!("{error:#}: a network of before is left behind");
+        }
+    }
+
+    /// For people.
+    pub(super) fn status(&self) -> LanStatus {
+        let network = self.announcer.as_ref().map(|a| IpNet::V6(a.advertisement.network));
+        LanStatus { interface: self.interface.clone(), network, why: self.why.clone() }
+    }
+}
+
+/// A gateway may give only a network that hosts may have, and that is nobody else's here. `device` is
+/// the bond's.
+fn check(own: &LanAddress, device: &str, links: &[Link]) -> Result<(), String> {
+    let network = own.address.trunc();
+    let first = network.addr().segments()[0];
+    // Global unicast (RFC 4291 §2.4), or unique local (RFC 4193).
+    if first & 0xe000 != 0x2000 && first & 0xfe00 != 0xfc00 {
+        return Err(format!("the gateway gives {network}, which is no network for hosts"));
+    }
+    let (network, own) = (IpNet::V6(network), (own.interface.as_str(), IpNet::V6(own.address)));
+    let of = |link: &Link| {
+        let mut all = link.addresses.iter().filter_map(|a| IpNet::new(a.ip, a.prefix_len).ok());
+        let is_met = |n: &IpNet| n.contains(&network.addr()) || network.contains(&n.addr());
+        all.find(|n| is_met(n) && (link.name.as_str(), *n) != own)
+    };
+    let mut others = links.iter().filter(|link| link.name != device);
+    match others.find_map(|link| Some((&link.name, of(link)?))) {
+        Some((name, other)) => {
+            Err(format!("the gateway gives {network}, which is also the network of {name} here ({other})"))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ropewalk_net::links::Address;
+
+    #[test]
+    fn a_network_that_is_somebodys_here_or_nobodys_anywhere_is_not_taken() {
+        let link = |name: &str, address: &str, bits: u8| {
+            let addresses = vec![Address::new(address.parse().unwrap(), bits)];
+            Link { name: name.into(), up: true, addresses, ..Link::default() }
+        };
+        let links = [
+            link("rw0", "2001:db8:100:5::7277", 56),
+            link("br-lan", "192.168.1.1", 24),
+            link("eth0", "2001:db8:1::5", 64),
+            link("eth1", "2001:db8:200::5", 48),
+            link("br-lan", "2001:db8:100:6::1", 64),
+        ];
+        let check =
+            |network: &str| check(&LanAddress::first_of(network.parse().unwrap(), "br-lan"), "rw0", &links);
+        // The last was given before.
+        for good in ["2001:db8:100:5::/64", "2001:db8:1:1::/64", "fd77:0:0:5::/64", "2001:db8:100:6::/64"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for (bad, words) in [
+            ("2001:db8:1::/64", "of eth0 here (2001:db8:1::5/64)"),
+            ("2001:db8:200:9::/64", "of eth1 here"),
+            ("fe80::/64", "no network for hosts"),
+            ("ff02::/64", "no network for hosts"),
+            ("::/64", "no network for hosts"),
+        ] {
+            let said = check(bad).unwrap_err();
+            assert!(said.contains(words), "{bad}: {said}");
+        }
+    }
+
+    #[test]
+    fn advertisements_are_frequent_at_first_and_answers_are_rare() {
+        let at = Time::from_secs;
+        let mut pace = Pace::new(at(100));
+        assert_eq!(pace.due, at(100), "at once");
+        for second in [100, 116] {
+            pace.sent(1.0, at(second));
+            assert_eq!(pace.due, at(second + 16));
+        }
+        pace.sent(0.0, at(132));
+        assert_eq!(pace.due, at(332));
+        pace.asked(1.0, at(200));
+        assert_eq!(pace.due, at(200) + Duration::from_millis(500));
+        pace.sent(1.0, at(201));
+        assert_eq!(pace.due, at(801), "and the longest pause");
+        for random in [1.0, 0.0] {
+            pace.asked(random, at(202));
+            assert_eq!(pace.due, at(204), "three seconds after the last");
+        }
+        pace.asked(0.0, at(203));
+        assert_eq!(pace.due, at(204), "one answer for all");
+    }
+}

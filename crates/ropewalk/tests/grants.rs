@@ -8,6 +8,8 @@
 //! ```
 
 mod common;
+#[path = "grants/delegate.rs"]
+mod delegate;
 #[path = "grants/exits.rs"]
 mod exits;
 #[path = "grants/global6.rs"]

@@ -16,7 +16,7 @@ const ROUTED: [&str; 4] = ["--address", "2001:db8:1::1/64", "--global6", "--masq
 const ON_LINK: [&str; 5] = ["--address", "2001:db8:9::a:1/112", "--global6", "--proxy-ndp", "wan9"];
 
 /// The net, whose visitor has IPv6 towards the gateway.
-fn net6(name: &str) -> Net {
+pub(super) fn net6(name: &str) -> Net {
     let net = net(name, &["alice", "bob"]);
     net.visitor.ip(&["address add 2001:db8:9::1/64 dev wan1 nodad"]).unwrap();
     net.gateway.ip(&["address add 2001:db8:9::2/64 dev wan9 nodad"]).unwrap();
@@ -24,7 +24,7 @@ fn net6(name: &str) -> Net {
 }
 
 /// What a gateway may change of its machine.
-fn settings(gateway: &Namespace) -> String {
+pub(super) fn settings(gateway: &Namespace) -> String {
     let keys = "net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv6.conf.all.proxy_ndp \
                 net.ipv6.conf.wan9.proxy_ndp net.ipv6.conf.wan9.accept_ra";
     let all = format!("nft list ruleset; ip rule; ip -6 rule; ip -6 neigh show proxy; sysctl {keys}");
@@ -32,7 +32,7 @@ fn settings(gateway: &Namespace) -> String {
 }
 
 /// Whom the visitor takes a client for that connects to it.
-fn seen(net: &Net, client: &Namespace, at: &str) -> IpAddr {
+pub(super) fn seen(net: &Net, client: &Namespace, at: &str) -> IpAddr {
     let at: IpAddr = at.parse().unwrap();
     let listener = net.visitor.run(|| TcpListener::bind((at, 0)).unwrap()).unwrap();
     let to = listener.local_addr().unwrap();
@@ -42,12 +42,12 @@ fn seen(net: &Net, client: &Namespace, at: &str) -> IpAddr {
 
 /// The visitor connects; there is time for a refusal of the second try, for the first may come
 /// while the socket is busy.
-fn knock(net: &Net, to: &str) -> io::Result<TcpStream> {
+pub(super) fn knock(net: &Net, to: &str) -> io::Result<TcpStream> {
     let to: SocketAddr = to.parse().unwrap();
     net.visitor.run(|| TcpStream::connect_timeout(&to, SOON)).unwrap()
 }
 
-fn refused(outcome: io::Result<TcpStream>) -> bool {
+pub(super) fn refused(outcome: io::Result<TcpStream>) -> bool {
     outcome.is_err_and(|e| e.kind() == ErrorKind::PermissionDenied)
 }
 
@@ -169,6 +169,7 @@ fn networks_that_cannot_be_global_are_refused() {
     for (args, code, words) in [
         (&["--global6"][..], 2, "needs an IPv6 network"),
         (&["--address", "2001:db8:1::1/64", "--proxy-ndp", "wan9"], 2, "set global6"),
+        (&["--address", "2001:db8:1::1/64", "--global6", "--delegate"], 2, "delegate needs a global"),
         // It may come yet.
         (
             &["--address", "2001:db8:1::1/112", "--global6", "--proxy-ndp", "wan7"],

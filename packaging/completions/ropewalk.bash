@@ -4481,7 +4481,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__limit__subcmd__set)
-            opts="-h --down --up --state --store --store-ca --store-cert --store-key --help"
+            opts="-h --down --up --share --state --store --store-ca --store-cert --store-key --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4492,6 +4492,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --share)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5655,7 +5659,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__serve)
-            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --delegate --client-to-client --workers --hooks --store --store-ca --store-cert --store-key --name --help"
+            opts="-h --state --config --tun --log --log-format --metrics --listen --tls-listen --tls-cert --tls-key --address --masquerade --global6 --proxy-ndp --delegate --client-to-client --down-rate --workers --hooks --store --store-ca --store-cert --store-key --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5706,6 +5710,10 @@ _ropewalk() {
                     return 0
                     ;;
                 --proxy-ndp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --down-rate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6181,8 +6189,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__up)
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --from-wg --kill-switch --tls --hooks --timeout --help"
-            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --lan --kill-switch --tls --hooks --timeout --help"
+            opts="-h --token-file --state --config --tun --log --log-format --metrics --path --route --dns --dns-domain --from-wg --lan --kill-switch --tls --hooks --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6233,6 +6240,9 @@ _ropewalk() {
                     return 0
                     ;;
                 --from-wg)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --lan)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -38,7 +38,7 @@ complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "clients" -d 'List
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "revoke" -d 'Remove a device: end its session and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "forward" -d 'Forward ports of the gateway to a device'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "group" -d 'Let devices of a group reach each other'
-complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "limit" -d 'Cap a device\'s rates'
+complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "limit" -d 'Cap a device\'s rates, or set its share of a full line'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "exit" -d 'Let a device\'s traffic leave the gateway by an interface of its own'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "quota" -d 'Give devices a quota of data for a month or a day'
 complete -c ropewalk -n "__fish_ropewalk_needs_command" -f -a "audit" -d 'Show who did what at a gateway, and who came and went'
@@ -194,6 +194,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-cert -d 
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-key -d 'Its key' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l proxy-ndp -d 'That network is on the link of this interface, not routed to this machine: answer neighbour solicitations for clients there' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l down-rate -d 'What the line carries to all clients together, a little less than it can, such as 450Mbit: clients share that, by `ropewalk limit set --share` [default: not known]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l workers -d 'Threads that carry packets, each for a part of the clients [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l hooks -d 'Run the programs of this directory when clients come and go, or have used their quota up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store -d 'etcd of the fleet, where gateways share their clients' -r
@@ -278,12 +279,13 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from help" -f -a "list" -d 'List groups'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand group; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "set" -d 'Cap a device\'s rates, in place of the cap that it has'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "remove" -d 'Remove a device\'s cap'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "list" -d 'List caps'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "set" -d 'Cap a device\'s rates, or set its share of a full line, in place of what is set'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "remove" -d 'Remove a device\'s cap and share'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "list" -d 'List caps and shares'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and not __fish_seen_subcommand_from set remove list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l down -d 'To the device, such as 20Mbit [default: no cap]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l up -d 'From the device, such as 5Mbit [default: no cap]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l share -d 'How much it gets of a full line (`serve --down-rate`), from 1 to 100 [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store -d 'etcd of the fleet, where gateways share their clients' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from set" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
@@ -303,9 +305,9 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l store-key -d 'Its key (PEM)' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "set" -d 'Cap a device\'s rates, in place of the cap that it has'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a device\'s cap'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "list" -d 'List caps'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "set" -d 'Cap a device\'s rates, or set its share of a full line, in place of what is set'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove a device\'s cap and share'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "list" -d 'List caps and shares'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand limit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and not __fish_seen_subcommand_from set remove list help" -s h -l help -d 'Print help'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand exit; and not __fish_seen_subcommand_from set remove list help" -f -a "set" -d 'Let all that a device sends to other networks leave by an interface, and by no other'
@@ -700,7 +702,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_s
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "revoke" -d 'Remove a device: end its session and keep it out'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "forward" -d 'Forward ports of the gateway to a device'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "group" -d 'Let devices of a group reach each other'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "limit" -d 'Cap a device\'s rates'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "limit" -d 'Cap a device\'s rates, or set its share of a full line'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "exit" -d 'Let a device\'s traffic leave the gateway by an interface of its own'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "quota" -d 'Give devices a quota of data for a month or a day'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and not __fish_seen_subcommand_from setup invite up status web path doctor serve clients revoke forward group limit exit quota audit drain flows top restore check ap repeater roam link bunch pep mptcp probe sim lab compare reproduce completions man reference help" -f -a "audit" -d 'Show who did what at a gateway, and who came and went'
@@ -738,9 +740,9 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from group" -f -a "add" -d 'Add devices to a group, whose members reach each other'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from group" -f -a "remove" -d 'Remove devices from a group, or the group'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from group" -f -a "list" -d 'List groups'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "set" -d 'Cap a device\'s rates, in place of the cap that it has'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "remove" -d 'Remove a device\'s cap'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "list" -d 'List caps'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "set" -d 'Cap a device\'s rates, or set its share of a full line, in place of what is set'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "remove" -d 'Remove a device\'s cap and share'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from limit" -f -a "list" -d 'List caps and shares'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from exit" -f -a "set" -d 'Let all that a device sends to other networks leave by an interface, and by no other'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from exit" -f -a "remove" -d 'Let it leave as the gateway\'s own'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand help; and __fish_seen_subcommand_from exit" -f -a "list" -d 'List exits'

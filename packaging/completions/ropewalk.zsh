@@ -314,6 +314,7 @@ json\:"One JSON object per line"))' \
 '--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--proxy-ndp=[That network is on the link of this interface, not routed to this machine\: answer neighbour solicitations for clients there]:IFACE:_default' \
+'--down-rate=[What the line carries to all clients together, a little less than it can, such as 450Mbit\: clients share that, by \`ropewalk limit set --share\` \[default\: not known\]]:RATE:_default' \
 '--workers=[Threads that carry packets, each for a part of the clients \[default\: 1\]]:N:_default' \
 '--hooks=[Run the programs of this directory when clients come and go, or have used their quota up]:DIR:_files' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
@@ -550,6 +551,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--down=[To the device, such as 20Mbit \[default\: no cap\]]:RATE:_default' \
 '--up=[From the device, such as 5Mbit \[default\: no cap\]]:RATE:_default' \
+'--share=[How much it gets of a full line (\`serve --down-rate\`), from 1 to 100 \[default\: 1\]]:N:_default' \
 '--state=[State directory of the daemon \[default\: the only one in /var/lib/ropewalk\]]:DIR:_files' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
 '--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
@@ -2547,7 +2549,7 @@ _ropewalk_commands() {
 'revoke:Remove a device\: end its session and keep it out' \
 'forward:Forward ports of the gateway to a device' \
 'group:Let devices of a group reach each other' \
-'limit:Cap a device'\''s rates' \
+'limit:Cap a device'\''s rates, or set its share of a full line' \
 'exit:Let a device'\''s traffic leave the gateway by an interface of its own' \
 'quota:Give devices a quota of data for a month or a day' \
 'audit:Show who did what at a gateway, and who came and went' \
@@ -3043,7 +3045,7 @@ _ropewalk__subcmd__help_commands() {
 'revoke:Remove a device\: end its session and keep it out' \
 'forward:Forward ports of the gateway to a device' \
 'group:Let devices of a group reach each other' \
-'limit:Cap a device'\''s rates' \
+'limit:Cap a device'\''s rates, or set its share of a full line' \
 'exit:Let a device'\''s traffic leave the gateway by an interface of its own' \
 'quota:Give devices a quota of data for a month or a day' \
 'audit:Show who did what at a gateway, and who came and went' \
@@ -3372,9 +3374,9 @@ _ropewalk__subcmd__help__subcmd__lab__subcmd__up_commands() {
 (( $+functions[_ropewalk__subcmd__help__subcmd__limit_commands] )) ||
 _ropewalk__subcmd__help__subcmd__limit_commands() {
     local commands; commands=(
-'set:Cap a device'\''s rates, in place of the cap that it has' \
-'remove:Remove a device'\''s cap' \
-'list:List caps' \
+'set:Cap a device'\''s rates, or set its share of a full line, in place of what is set' \
+'remove:Remove a device'\''s cap and share' \
+'list:List caps and shares' \
     )
     _describe -t commands 'ropewalk help limit commands' commands "$@"
 }
@@ -3810,9 +3812,9 @@ _ropewalk__subcmd__lab__subcmd__up_commands() {
 (( $+functions[_ropewalk__subcmd__limit_commands] )) ||
 _ropewalk__subcmd__limit_commands() {
     local commands; commands=(
-'set:Cap a device'\''s rates, in place of the cap that it has' \
-'remove:Remove a device'\''s cap' \
-'list:List caps' \
+'set:Cap a device'\''s rates, or set its share of a full line, in place of what is set' \
+'remove:Remove a device'\''s cap and share' \
+'list:List caps and shares' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk limit commands' commands "$@"
@@ -3820,9 +3822,9 @@ _ropewalk__subcmd__limit_commands() {
 (( $+functions[_ropewalk__subcmd__limit__subcmd__help_commands] )) ||
 _ropewalk__subcmd__limit__subcmd__help_commands() {
     local commands; commands=(
-'set:Cap a device'\''s rates, in place of the cap that it has' \
-'remove:Remove a device'\''s cap' \
-'list:List caps' \
+'set:Cap a device'\''s rates, or set its share of a full line, in place of what is set' \
+'remove:Remove a device'\''s cap and share' \
+'list:List caps and shares' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'ropewalk limit help commands' commands "$@"

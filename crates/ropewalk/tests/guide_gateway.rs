@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::page::{commands, text};
+use common::page::{commands, start, text};
 use common::{BINARY, SOON, States, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 
@@ -73,7 +73,10 @@ impl Gateway {
             ["forward", "remove", ..] => assert!(!is_listed("forward", &["8080"])),
             ["group", "add", name, ..] => assert!(is_listed("group", &[name, "alice", "bob"])),
             ["group", "remove", name, who] => assert!(!is_listed("group", &[name, who])),
-            ["limit", ..] => {
+            ["limit", "set", who, "--share", share] => {
+                assert!(is_listed("limit", &[who, &format!("share {share}")]));
+            }
+            ["limit", "set" | "remove", ..] => {
                 let classes = self.lab.gateway.shell("tc class show dev rw0").unwrap();
                 assert_eq!(classes.contains("20Mbit"), words[1] == "set", "{classes}");
             }
@@ -102,14 +105,21 @@ fn the_commands_of_the_page_do_what_it_says() {
         return;
     }
     let gateway = Gateway { lab: machine(), states: States::new("guide-gateway") };
-    let _daemon = serve(&gateway.lab, &gateway.states, &["--masquerade"]);
+    let _daemon = serve(&gateway.lab, &gateway.states, &["--masquerade", "--down-rate", "450Mbit"]);
     let token = invite(&gateway.states, "alice");
     invite(&gateway.states, "bob");
-    let _client = up(&gateway.lab, &gateway.states, &token, &[]);
+    let mut client = up(&gateway.lab, &gateway.states, &token, &[]);
     let page = text(PAGE);
     let mut answers = 0;
     for command in commands(PAGE) {
         if command.starts_with("ropewalk serve ") {
+            continue;
+        }
+        if command.starts_with("ropewalk up ") {
+            client.stop();
+            let at = &gateway.lab.client;
+            at.ip(&["link add br-lan type veth peer name br-lan-far", "link set br-lan up"]).unwrap();
+            client = start(at, &command.replace("DIR", &gateway.states.of("client")), "connected");
             continue;
         }
         let [said, beside] = gateway.run(&command);

@@ -10,7 +10,7 @@
 //!    bound to the interface and marked with [`setup::MARK`] makes a path, and
 //!    [`setup::reverse_path`] lets its answers in.
 //! 5. [`setup::Routes`] sends networks, or everything, into the bond. [`dns::set`] and, on a gateway, [`nat::masquerade`] do the
-//!    rest.
+//!    rest. [`setup::LanRoutes`] and [`advertise`] are for a network behind a client.
 //!    [`feedback::open`] finds who tells how the link under a path does.
 //! 6. [`priority::raise`] puts the daemon before the programs it works for. [`privileges::drop_all_but_network`] gives up what is not needed any more; [`service::ready`] tells systemd.
 //! 7. [`poll::Poller`] waits for all of them; [`clock::now`] is the time that the engine is told. Packets go through

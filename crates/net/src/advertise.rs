@@ -57,7 +57,7 @@ impl Advertisement {
 
     /// The message that takes it back: this machine is no router, and addresses are for connections
     /// that there are.
-    pub fn farewell(&self) -> Vec<u8> {
+    pub fn final_advertisement(&self) -> Vec<u8> {
         self.message_for(0, 0, 0)
     }
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn at_the_end_all_times_are_zero() {
         let advertisement = advertisement(&["2001:db8::53"]);
-        let (before, end) = (advertisement.message(), advertisement.farewell());
+        let (before, end) = (advertisement.message(), advertisement.final_advertisement());
         let differ: Vec<usize> = (0..before.len()).filter(|i| before[*i] != end[*i]).collect();
         // The router's, the prefix's two, and the name server's.
         assert_eq!(differ, [6, 7, 22, 23, 26, 27, 62, 63]);

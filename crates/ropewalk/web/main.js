@@ -135,7 +135,7 @@ function grantRows({ forwards, limits, groups, exits }) {
   for (const [client, l] of Object.entries(limits)) {
     const share = l.share ? `, share ${l.share}` : "";
     const words = `${client} sends and receives as fast as it can${share && ", and its share of a full line is 1"}.`;
-    const remove = { title: `Remove the cap of ${client}?`, words, what: { "limit-remove": { client } } };
+    const remove = { title: `Remove the cap and share of ${client}?`, words, what: { "limit-remove": { client } } };
     rows.push({ key: `cap ${client}`, what: "cap", whose: client, how: `down ${l.down ?? "no cap"}, up ${l.up ?? "no cap"}${share}`, remove });
   }
   for (const [group, members] of Object.entries(groups)) {
@@ -169,7 +169,7 @@ function showGrants() {
   const rows = grantRows(page.grants);
   show($("grants-table"), rows.length > 0);
   table("grants-table", "Granted", columns, rows);
-  setText($("grants-line"), rows.length ? "" : "Nothing: no port is forwarded, no client has a cap, clients do not reach each other.");
+  setText($("grants-line"), rows.length ? "" : "Nothing: no port is forwarded, no client has a cap or a share, clients do not reach each other.");
   for (const button of $("grants").querySelectorAll(".actions button")) button.disabled = !names().length;
 }
 

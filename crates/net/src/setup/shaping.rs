@@ -28,7 +28,7 @@ const LONGEST_TURN: u64 = 640_000;
 const LEAST_BPS: u64 = 1_000;
 const TC: Tool = Tool {
     program: "tc",
-    purpose: "clients' rates (`ropewalk limit`, `serve --down-rate`)",
+    purpose: "bounding clients' rates (`ropewalk limit`, `serve --down-rate`)",
     package: "iproute2",
 };
 

@@ -33,7 +33,7 @@ pub(crate) struct Lan {
     given: Option<Ipv6Net>,
     /// It leads here.
     routes: Option<LanRoutes>,
-    announcer: Option<Announcer>,
+    advertiser: Option<Advertiser>,
     /// Why hosts do not have it.
     why: Option<String>,
     /// When it is tried again.
@@ -42,7 +42,7 @@ pub(crate) struct Lan {
 
 /// Who tells hosts of a network.
 #[derive(Debug)]
-struct Announcer {
+struct Advertiser {
     socket: RouterSocket,
     /// The interface's index.
     index: u32,
@@ -84,8 +84,8 @@ impl Pace {
     }
 }
 
-impl Announcer {
-    fn begin(lan: &Lan, network: Ipv6Net, link: &Link, now: Time) -> anyhow::Result<Announcer> {
+impl Advertiser {
+    fn begin(lan: &Lan, network: Ipv6Net, link: &Link, now: Time) -> anyhow::Result<Advertiser> {
         let is_own = |ip: &Ipv6Addr| ip.is_unicast_link_local();
         let own = link.addresses.iter().find_map(|a| match a.ip {
             IpAddr::V6(ip) => Some(ip).filter(is_own),
@@ -97,7 +97,7 @@ impl Announcer {
         let mtu = lan.mtu[0].min(lan.mtu[1]).min(link.mtu).max(MTU_MIN);
         let advertisement = Advertisement { network, mtu, servers: lan.servers.clone() };
         let address = LanAddress::first_of(network, &lan.interface);
-        Ok(Announcer { socket, index: link.index, address, advertisement, pace: Pace::new(now) })
+        Ok(Advertiser { socket, index: link.index, address, advertisement, pace: Pace::new(now) })
     }
 
     /// Sends what is due.
@@ -116,7 +116,7 @@ impl Announcer {
 
     /// Hosts are to use the network no more.
     fn take_back(&self) {
-        if let Err(error) = self.socket.send(&self.advertisement.farewell()) {
+        if let Err(error) = self.socket.send(&self.advertisement.final_advertisement()) {
             tracing::debug!(%error, "hosts are not told that their network ends");
         }
     }
@@ -132,7 +132,7 @@ impl Lan {
             connected: false,
             given: None,
             routes: None,
-            announcer: None,
+            advertiser: None,
             why: None,
             again: Time::NEVER,
         }
@@ -150,7 +150,7 @@ impl Lan {
 
     /// Where hosts ask.
     pub(super) fn socket(&self) -> Option<&RouterSocket> {
-        self.announcer.as_ref().map(|announcer| &announcer.socket)
+        self.advertiser.as_ref().map(|advertiser| &advertiser.socket)
     }
 
     /// The gateway let us in. A network of before that it no longer gives ends.
@@ -173,10 +173,10 @@ impl Lan {
         now: Time,
     ) -> bool {
         let link = links.iter().find(|l| l.name == self.interface && l.up);
-        if self.announcer.as_ref().is_some_and(|a| link.is_some_and(|l| l.index == a.index)) {
+        if self.advertiser.as_ref().is_some_and(|a| link.is_some_and(|l| l.index == a.index)) {
             return false;
         }
-        (self.announcer, self.again) = (None, Time::NEVER);
+        (self.advertiser, self.again) = (None, Time::NEVER);
         if !self.connected {
             return false;
         }
@@ -184,13 +184,13 @@ impl Lan {
         let begun = self.begin(journal, (index, device), (links, link), now);
         let why = begun.err().map(|error| format!("{error:#}"));
         if let Some(why) = why.as_ref().filter(|why| self.why.as_ref() != Some(*why)) {
-            tracing::warn!(interface = self.interface, "hosts there have no network of the gateway's: {why}");
+            tracing::warn!(interface = self.interface, "hosts at this interface have no network: {why}");
         }
         self.why = why;
         if self.why.is_some() && self.given.is_some() && link.is_some() {
             self.again = now + AGAIN;
         }
-        self.announcer.is_some() || led != self.leads_here()
+        self.advertiser.is_some() || led != self.leads_here()
     }
 
     fn begin(
@@ -210,28 +210,28 @@ impl Lan {
             self.routes = Some(routes);
         }
         let link = link.context("the interface is not there, or off")?;
-        let announcer = Announcer::begin(self, network, link, now)?;
-        change(journal, |journal| announcer.address.give(journal))?;
-        tracing::info!(interface = self.interface, %network, "hosts there have a network of the gateway's");
-        self.announcer = Some(announcer);
+        let advertiser = Advertiser::begin(self, network, link, now)?;
+        change(journal, |journal| advertiser.address.give(journal))?;
+        tracing::info!(interface = self.interface, %network, "hosts at this interface have a network from the gateway");
+        self.advertiser = Some(advertiser);
         Ok(())
     }
 
     /// When [`Lan::follow`], or [`Lan::drive`], is due.
     pub(super) fn due(&self) -> Time {
-        self.announcer.as_ref().map_or(self.again, |announcer| announcer.pace.due)
+        self.advertiser.as_ref().map_or(self.again, |advertiser| advertiser.pace.due)
     }
 
     /// Tells hosts what is due.
     pub(super) fn drive(&mut self, now: Time) {
-        self.announcer.iter_mut().for_each(|announcer| announcer.drive(now));
+        self.advertiser.iter_mut().for_each(|advertiser| advertiser.drive(now));
     }
 
     /// Hosts may have asked.
     pub(super) fn hear(&mut self, now: Time) {
-        let Some(announcer) = &mut self.announcer else { return };
-        match announcer.socket.was_asked() {
-            Ok(true) => announcer.pace.asked(rand::random(), now),
+        let Some(advertiser) = &mut self.advertiser else { return };
+        match advertiser.socket.was_asked() {
+            Ok(true) => advertiser.pace.asked(rand::random(), now),
             Ok(false) => {}
             // What becomes of the interface is told by itself.
             Err(error) => tracing::debug!(%error, "hosts are not heard"),
@@ -246,7 +246,7 @@ impl Lan {
 
     /// Hosts are told that their network ends.
     pub(super) fn end(&mut self) {
-        self.announcer.take().iter().for_each(Announcer::take_back);
+        self.advertiser.take().iter().for_each(Advertiser::take_back);
     }
 
     /// The network is not the gateway's any more.
@@ -260,13 +260,13 @@ impl Lan {
             routes.remove(journal).and(gone)
         });
         if let Err(error) = gone {
-            tracing::warn!("{error:#}: a network of before is left behind");
+            tracing::warn!("the hosts' earlier network could not be removed: {error:#}");
         }
     }
 
     /// For people.
     pub(super) fn status(&self) -> LanStatus {
-        let network = self.announcer.as_ref().map(|a| IpNet::V6(a.advertisement.network));
+        let network = self.advertiser.as_ref().map(|a| IpNet::V6(a.advertisement.network));
         LanStatus { interface: self.interface.clone(), network, why: self.why.clone() }
     }
 }

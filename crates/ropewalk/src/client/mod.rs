@@ -210,7 +210,9 @@ impl Client {
         running.core.engine.set_routes(&self.network.behind());
         let socket = self.network.lan.as_ref().and_then(Lan::socket);
         if let Some(Err(error)) = socket.map(|socket| running.watch_news(socket)) {
-            tracing::warn!("{error:#}: hosts that ask for their network wait for minutes");
+            tracing::warn!(
+                "{error:#}: hosts that ask for their network are not heard: they wait up to ten minutes for the next advertisement"
+            );
         }
     }
 

@@ -266,7 +266,7 @@ pub(super) fn limit(args: LimitArgs) -> anyhow::Result<()> {
             let lines = limits.iter().map(|(name, l)| {
                 format!("{name}  down {}  up {}{}", rate(l.down), rate(l.up), share(l.share))
             });
-            show(&args, &limits, lines, "no client has a cap")
+            show(&args, &limits, lines, "no client has a cap or a share")
         }
     }
 }

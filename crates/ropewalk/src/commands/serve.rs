@@ -82,15 +82,13 @@ pub(crate) struct Serve {
     /// solicitations for clients there
     #[arg(long, value_name = "IFACE", value_parser = interface)]
     pub proxy_ndp: Option<String>,
-    /// Give each client a /64 of that network, a /32 to /63, for what is behind it (`ropewalk up
-    /// --lan`)
+    /// Give each client a /64 of the network of --global6 for the hosts behind it (`ropewalk up --lan`); that network has to be a /32 to /63 that is routed to this machine
     #[arg(long)]
     pub delegate: bool,
     /// Let clients reach each other through the bond
     #[arg(long)]
     pub client_to_client: bool,
-    /// What the line carries to all clients together, a little less than it can, such as 450Mbit:
-    /// clients share that, by `ropewalk limit set --share` [default: not known]
+    /// The rate that all clients together get at most, such as 450Mbit: a little less than the line carries. They share it, equally or as `ropewalk limit set --share` says [default: no bound, no shares]
     #[arg(long, value_name = "RATE")]
     pub down_rate: Option<BitRate>,
     /// Threads that carry packets, each for a part of the clients [default: 1]

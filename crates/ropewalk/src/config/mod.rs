@@ -77,11 +77,11 @@ pub(crate) struct Serve {
     /// none.
     pub proxy_ndp: Option<String>,
     /// Give each client a /64 of that network, for what is behind it (`lan` under `[up]`). The network has to be a /32 to /63 that is routed to this machine. Default:
-    /// `false`: each client has one address.
+    /// `false`: each client has one address. Not changed by a reload.
     pub delegate: bool,
     /// Let clients reach each other through the bond. Default: `false`: they share a gateway, not a network.
     pub client_to_client: bool,
-    /// What the line carries to all clients together, such as `"450Mbit"`: a little less than it can, or the queue is the provider's. Clients share it, equally or as
+    /// The rate that all clients together get at most, such as `"450Mbit"`: a little less than the line carries, or the queue is in the provider's equipment. They share it, equally or as
     /// `ropewalk limit set --share` says. Default: none: nothing holds clients back but their caps. Not changed by a reload.
     #[schemars(with = "Option<String>")]
     pub down_rate: Option<BitRate>,
@@ -142,7 +142,7 @@ pub(crate) struct Up {
     #[schemars(with = "Vec<String>")]
     pub dns_domains: Vec<Name<Domain>>,
     /// The interface whose hosts get global IPv6 addresses of the network that the gateway gives (`delegate` under `[serve]`): this machine advertises it there, and
-    /// passes IPv6 on. Default: none.
+    /// passes IPv6 on. Default: none. Not changed by a reload.
     pub lan: Option<String>,
     /// Let nothing leave this machine but through the bond, from the start until the client is told to stop: also while the bond is down, or was killed. It
     /// needs a default route into the bond and nftables. Default: `false`, because the machine is cut off while the bond is.

@@ -103,7 +103,7 @@ impl GatewayControl {
         tracing::info!("{said}");
         self.loop_
             .ask(Request::Drain { off })
-            .context("it is in force, but who is here may not have been told")?;
+            .context("the change is in force, but connected clients may not have been told")?;
         Ok(Response::Done { said: said.into() })
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let Response::Refused { sentence, .. } = handler.answer(Request::Drain { off: false }, 0) else {
             panic!("the loop has answered")
         };
-        assert!(sentence.starts_with("it is in force, but"), "{sentence}");
+        assert!(sentence.starts_with("the change is in force, but"), "{sentence}");
         assert!(handler.clients.is_draining());
         drop((handler, end));
         let (entries, _) = audit::read(&scratch.0).unwrap();

@@ -125,10 +125,10 @@ pub(crate) struct Uplink {
 pub(crate) struct LanStatus {
     /// The interface that it is at.
     pub interface: String,
-    /// The network, where hosts are told of it.
+    /// The network, once hosts are told of it.
     #[schemars(with = "Option<String>")]
     pub network: Option<IpNet>,
-    /// Why they are not.
+    /// Why hosts have no network.
     pub why: Option<String>,
 }
 

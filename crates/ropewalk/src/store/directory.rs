@@ -76,7 +76,7 @@ impl Store for Directory {
             if self.pool.delegates() && admission.ipv6.is_none_or(lacks_network) {
                 tracing::warn!(
                     client = self.name_of(key),
-                    "no network is left for what is behind this client: give --address a shorter prefix, or revoke clients that are gone"
+                    "no network is left for the hosts behind this client: give --address a shorter prefix, or revoke clients that are gone, and restart the gateway"
                 );
             }
         }

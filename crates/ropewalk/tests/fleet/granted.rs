@@ -182,7 +182,7 @@ fn what_is_granted_is_where_the_client_is_and_nowhere_else() {
     for n in [1, 2] {
         World::in_the_end("nothing is listed", || {
             world.done_at(n, "forward list") == "no port is forwarded\n"
-                && world.done_at(n, "limit list") == "no client has a cap\n"
+                && world.done_at(n, "limit list") == "no client has a cap or a share\n"
         });
         assert_eq!(world.done_at(n, "group list"), "home  bob\n");
     }

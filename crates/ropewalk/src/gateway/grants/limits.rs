@@ -89,7 +89,7 @@ impl Grants {
             }
             (_, Some(_)) if here.has_no_down_rate => {
                 return usage(
-                    "the gateway does not know what its line carries: start it with --down-rate RATE",
+                    "the gateway does not know what its line carries: start it with --down-rate RATE (an access point has no shares)",
                 );
             }
             (true, None) => "a cap".to_owned(),

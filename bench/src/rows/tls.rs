@@ -54,7 +54,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let cases = CASES.iter().map(case).collect::<Result<Vec<_>>>()?;
     let method = format!(
         "Flows of {seconds} s, of which the first {} do not count. Of path B the gateway's firewall drops UDP, so that the client finds its way by TLS there; \
-         alone, or with path A by UDP. TCP under the stream is BBR, the flows are CUBIC: where packets are lost the two are not compared. Median of {repeats}.",
+         alone, or with path A by UDP. TCP under the stream is CUBIC until something is lost, then BBR; the flows are CUBIC: where packets are lost the two are not compared. Median of {repeats}.",
         WARM_UP.as_secs()
     );
     Ok(Outcome { method, cases })

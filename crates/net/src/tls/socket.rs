@@ -79,9 +79,8 @@ pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     stream.set_nodelay(true)?;
     // Without these it works too, only worse. The bond's own congestion control decides what is
-    // sent; one of TCP's that slows down for each random loss would only add its own losses to
-    // that.
-    let _ = sockopt::set_tcp_congestion(stream, "bbr");
+    // sent: CUBIC leaves that alone until something is lost, while BBR paces by a rate of its own.
+    let _ = sockopt::set_tcp_congestion(stream, "cubic");
     let _ = sockopt::set_tcp_user_timeout(stream, DEAD_MS);
     let _ = set_int(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT[0] as libc::c_int);
     Ok(())
@@ -94,21 +93,26 @@ pub(super) struct Shape {
     /// Bytes of a record.
     pub record: usize,
     unsent: usize,
+    /// Something was lost.
+    loses: bool,
     next: Time,
 }
 
 impl Shape {
     pub(super) fn new() -> Shape {
-        Shape { record: RECORD[0] * 2, unsent: UNSENT[0], next: Time::ZERO }
+        Shape { record: RECORD[0] * 2, unsent: UNSENT[0], loses: false, next: Time::ZERO }
     }
 
-    /// Works both out anew, when it is time.
+    /// Works both out anew, when it is time. From the first loss on TCP has BBR, which does not slow down for each.
     pub(super) fn update(&mut self, stream: &TcpStream, now: Time) {
         if now < self.next {
             return;
         }
         self.next = now + SHAPE_EVERY;
         let Ok(info) = tcp_info(stream) else { return };
+        if info.retransmitted > 0 && !std::mem::replace(&mut self.loses, true) {
+            let _ = sockopt::set_tcp_congestion(stream, "bbr");
+        }
         let window = info.cwnd as usize * info.mss as usize;
         self.record = (window / 2).clamp(RECORD[0], RECORD[1]);
         let unsent = (window / 4).clamp(UNSENT[0], UNSENT[1]);

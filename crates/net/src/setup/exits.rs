@@ -306,16 +306,8 @@ impl Exits {
         let Some(global) = self.global else { return String::new() };
         let mut rules = String::new();
         for exit in &self.exits {
-            let keeps: Vec<String> = exit
-                .untranslated
-                .iter()
-                .filter(|n| n.addr().is_ipv6())
-                .map(|n| n.addr().to_string())
-                .collect();
-            let but = match keeps.is_empty() {
-                true => String::new(),
-                false => format!(" ip6 saddr != {{ {} }}", keeps.join(", ")),
-            };
+            let keeps = set_of(&exit.untranslated, "ip6");
+            let but = keeps.map(|set| format!(" ip6 saddr != {set}")).unwrap_or_default();
             rules.push_str(&format!("    meta mark {} ip6 saddr {global}{but} masquerade\n", exit.mark()));
         }
         format!(
@@ -344,6 +336,13 @@ impl ExitMarks {
 
 fn version(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "ip" } else { "ip6" }
+}
+
+/// A set of those networks that are `of` this version. In a set they must not overlap.
+fn set_of(networks: &[IpNet], of: &str) -> Option<String> {
+    let all: Vec<IpNet> = networks.iter().filter(|n| version(n.addr()) == of).copied().collect();
+    let all: Vec<String> = IpNet::aggregate(&all).iter().map(IpNet::to_string).collect();
+    (!all.is_empty()).then(|| format!("{{ {} }}", all.join(", ")))
 }
 
 #[cfg(test)]
@@ -448,12 +447,16 @@ mod tests {
     #[test]
     fn global_addresses_are_translated_where_they_are_not_routed() {
         let mut exits = exits();
-        exits.global = Some("2001:db8:1::/64".parse().unwrap());
-        exits.exits[0].untranslated = vec!["2001:db8:1::2/128".parse().unwrap()];
+        exits.global = Some("2001:db8:1::/48".parse().unwrap());
+        // A client's address is within the network behind it.
+        exits.exits[0].untranslated = ["2001:db8:1:2::1/128", "2001:db8:1:2::/64", "2001:db8:1:9::1/64"]
+            .map(|n| n.parse().unwrap())
+            .to_vec();
+        let keeps = "{ 2001:db8:1:2::/64, 2001:db8:1:9::/64 }";
         let rules = exits.rules();
         for line in [
-            "meta mark 1919221761 ip6 saddr 2001:db8:1::/64 ip6 saddr != { 2001:db8:1::2 } masquerade\n",
-            "meta mark 1919221762 ip6 saddr 2001:db8:1::/64 masquerade\n",
+            &*format!("mark 1919221761 ip6 saddr 2001:db8:1::/48 ip6 saddr != {keeps} masquerade\n"),
+            "mark 1919221762 ip6 saddr 2001:db8:1::/48 masquerade\n",
         ] {
             assert!(rules.contains(line), "{line}\n{rules}");
         }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Bytes; such a file is seldom larger.
+/// Bytes of a file at most; it seldom has as many.
 const FILE_MAX: u64 = 64 << 10;
 
 /// What was taken, and what is said about the rest.
@@ -32,12 +32,16 @@ pub(crate) fn from_file(path: &Path) -> anyhow::Result<Imported> {
     let mut text = String::new();
     let unreadable = || format!("{} cannot be read", path.display());
     let file = File::open(path).with_context(unreadable)?;
-    file.take(FILE_MAX).read_to_string(&mut text).with_context(unreadable)?;
+    file.take(FILE_MAX + 1).read_to_string(&mut text).with_context(unreadable)?;
     read(&text).map_err(|why| failure(Code::Usage, format!("{}: {why}", path.display())))
 }
 
 /// No value of a key that may be a secret is repeated.
 fn read(text: &str) -> Result<Imported, String> {
+    // Networks that are left out would be reached outside the tunnel.
+    if text.len() as u64 > FILE_MAX {
+        return Err("a file of wg-quick has 64 KiB at most: name fewer AllowedIPs".into());
+    }
     let (mut out, mut sections) = (Imported::default(), 0);
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -150,6 +154,7 @@ fn left_out(key: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::tests::Scratch;
 
     const FILE: &str = "[Interface]\nPrivateKey = aGVsbG8gd29ybGQhIQ==\nAddress = 10.0.0.2/32\nDNS = 10.0.0.1, home.lan\nMTU = 1400\nPostUp = touch /tmp/x\n\n\
                         [Peer] # the office\nPublicKey = x\nAllowedIPs = 10.0.0.0/24, 192.168.7.9\nallowedips=::/0\nEndpoint = gw.example:51820\nPersistentKeepalive = 25\n";
@@ -182,5 +187,18 @@ mod tests {
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_file_is_taken_whole_or_not_at_all() {
+        let scratch = Scratch::new();
+        let place = scratch.0.path().join("office.conf");
+        let head = "[Peer]\nAllowedIPs = 10.0.0.0/24\n#";
+        let rest = FILE_MAX as usize - head.len();
+        std::fs::write(&place, format!("{head}{}", "x".repeat(rest))).unwrap();
+        assert_eq!(from_file(&place).unwrap().routes.len(), 1);
+        std::fs::write(&place, format!("{head}{}", "x".repeat(rest + 1))).unwrap();
+        let error = from_file(&place).unwrap_err().to_string();
+        assert!(error.contains("office.conf: a file of wg-quick has 64 KiB at most"), "{error}");
     }
 }

@@ -207,15 +207,17 @@ impl Exits {
     /// Answers to those outside leave as if there were no exits: they came for another address.
     fn rules(&self) -> String {
         let device = quoted(&self.device);
-        let stays = |n: &IpNet| format!("    {} daddr {} accept\n", version(n.addr()), n.trunc());
-        // One rule each: in a set they must not overlap.
-        let inside: String = self.inside.iter().map(stays).collect();
+        let stays = |of: &str| {
+            let inside = set_of(&self.inside, of);
+            inside.map(|set| format!("    {of} daddr {set} accept\n")).unwrap_or_default()
+        };
+        let inside = stays("ip") + &stays("ip6");
         // Reverse path filtering asks by the mark for the way back: the main table has it. Marks of
         // others stay.
-        let comes = |n: &IpNet| {
-            format!("    iifname != {device} meta mark 0 ip daddr {} meta mark set {GROUP_MARK}\n", n.trunc())
+        let comes = |set: String| {
+            format!("    iifname != {device} meta mark 0 ip daddr {set} meta mark set {GROUP_MARK}\n")
         };
-        let coming: String = self.inside.iter().filter(|n| n.addr().is_ipv4()).map(comes).collect();
+        let coming = set_of(&self.inside, "ip").map(comes).unwrap_or_default();
         let nobody = if self.known.is_some() { "    meta mark set 0\n" } else { "" };
         let (behind, known) = (self.behind(), self.only_known());
         let clients = self.clients("ip") + &self.clients("ip6");
@@ -374,15 +376,13 @@ mod tests {
         let rules = exits().rules();
         let place = |line: &str| rules.find(line).unwrap_or_else(|| panic!("{line}\n{rules}"));
         let order = [
-            "iifname != \"rw0\" meta mark 0 ip daddr 10.77.0.0/24 meta mark set 29287\n",
-            "iifname != \"rw0\" meta mark 0 ip daddr 192.168.0.0/16 meta mark set 29287\n",
+            "iifname != \"rw0\" meta mark 0 ip daddr { 10.77.0.0/24, 192.168.0.0/16 } meta mark set 29287\n",
             "iifname != \"rw0\" accept\n",
             "meta mark 29287 accept\n",
             "meta mark set 1919221760\n",
             "ct direction reply accept\n",
-            "ip daddr 10.77.0.0/24 accept\n",
-            "ip6 daddr 2001:db8:1::/64 accept\n",
-            "ip daddr 192.168.0.0/16 accept\n",
+            "ip daddr { 10.77.0.0/24, 192.168.0.0/16 } accept\n",
+            "ip6 daddr { 2001:db8:1::/64 } accept\n",
             "ip saddr 192.168.0.0/16 meta mark set 1919221762\n",
             "ip saddr 192.168.8.0/24 meta mark set 1919221761\n",
             "meta mark set ip saddr map { 10.77.0.2 : 1919221761, 10.77.0.3 : 1919221762 }\n",
@@ -395,6 +395,16 @@ mod tests {
         }
         assert!(!rules.contains("meta mark 0 drop"), "all addresses are known: {rules}");
         assert!(!rules.contains("masquerade"), "{rules}");
+    }
+
+    #[test]
+    fn what_stays_inside_is_one_set_however_many_clients_have_networks() {
+        let mut exits = exits();
+        let behind = (1..100).map(|n| format!("2001:db8:1:{n}::/64").parse::<IpNet>().unwrap());
+        exits.inside.extend(behind.chain(["2001:db8:1::1/48".parse().unwrap()]));
+        let rules = exits.rules();
+        assert!(rules.contains("    ip6 daddr { 2001:db8:1::/48 } accept\n"), "{rules}");
+        assert_eq!(rules.matches(" accept\n").count(), 5, "{rules}");
     }
 
     #[test]

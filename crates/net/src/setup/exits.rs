@@ -14,8 +14,9 @@
 //! traffic leave by another interface. Rules that others take away are put back within a second;
 //! until then the firewall drops what would leave by another interface.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::ops::Bound;
 
 use ipnet::{IpNet, Ipv6Net};
 use serde::{Deserialize, Serialize};
@@ -283,10 +284,16 @@ impl Exits {
             |n: &IpNet| all.iter().any(|(of, _)| of.contains(n)) && all.iter().all(|(of, _)| of != n);
         let others: Vec<IpNet> = self.inside.iter().map(IpNet::trunc).filter(is_within).collect();
         all.extend(others.into_iter().map(|n| (n, mark)));
-        all.sort_by_key(|(network, _)| network.prefix_len());
+        let (outer, apart) = by_depth(all, &[]);
         let rule =
             |(n, mark): &(IpNet, u32)| format!("    {} saddr {n} meta mark set {mark}\n", version(n.addr()));
-        all.iter().map(rule).collect()
+        let mut rules: String = outer.iter().map(rule).collect();
+        for of in ["ip", "ip6"] {
+            let of_it = apart.iter().filter(|(n, _)| version(n.addr()) == of);
+            let pairs: Vec<String> = of_it.map(|(n, mark)| format!("{n} : {mark}")).collect();
+            rules.push_str(&marked(of, &pairs));
+        }
+        rules
     }
 
     /// Clients' own addresses, looked up at once however many there are.
@@ -296,11 +303,7 @@ impl Exits {
             let pair = |n: &IpNet| format!("{} : {}", n.addr(), exit.mark());
             exit.networks.iter().filter(is_one).map(pair).collect::<Vec<_>>()
         };
-        let all: Vec<String> = self.exits.iter().flat_map(pairs).collect();
-        if all.is_empty() {
-            return String::new();
-        }
-        format!("    meta mark set {of} saddr map {{ {} }}\n", all.join(", "))
+        marked(of, &self.exits.iter().flat_map(pairs).collect::<Vec<String>>())
     }
 
     /// Addresses that the world sees at the default exit are no other's: they are translated there.
@@ -347,6 +350,28 @@ fn set_of(networks: &[IpNet], of: &str) -> Option<String> {
     (!all.is_empty()).then(|| format!("{{ {} }}", all.join(", ")))
 }
 
+/// Marks by addresses or networks, looked up at once however many there are.
+fn marked(of: &str, pairs: &[String]) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    format!("    meta mark set {of} saddr map {{ {} }}\n", pairs.join(", "))
+}
+
+/// Networks that have others within them, here or `inside`, the widest first; and those that have
+/// none. These do not overlap, so a map may have them.
+pub(super) fn by_depth<T>(all: Vec<(IpNet, T)>, inside: &[IpNet]) -> (Vec<(IpNet, T)>, BTreeMap<IpNet, T>) {
+    let known: BTreeSet<IpNet> = all.iter().map(|(n, _)| *n).chain(inside.iter().map(IpNet::trunc)).collect();
+    // In this order a network comes right before those within it.
+    let is_outer = |(n, _): &(IpNet, T)| {
+        let mut after = known.range((Bound::Excluded(*n), Bound::Unbounded));
+        after.next().is_some_and(|next| n.contains(next))
+    };
+    let (mut outer, apart): (Vec<_>, Vec<_>) = all.into_iter().partition(is_outer);
+    outer.sort_by_key(|(n, _)| n.prefix_len());
+    (outer, apart.into_iter().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,7 +409,7 @@ mod tests {
             "ip daddr { 10.77.0.0/24, 192.168.0.0/16 } accept\n",
             "ip6 daddr { 2001:db8:1::/64 } accept\n",
             "ip saddr 192.168.0.0/16 meta mark set 1919221762\n",
-            "ip saddr 192.168.8.0/24 meta mark set 1919221761\n",
+            "meta mark set ip saddr map { 192.168.8.0/24 : 1919221761 }\n",
             "meta mark set ip saddr map { 10.77.0.2 : 1919221761, 10.77.0.3 : 1919221762 }\n",
             "meta mark set ip6 saddr map { 2001:db8:1::2 : 1919221761 }\n",
         ];
@@ -415,7 +440,7 @@ mod tests {
         let rules = exits.rules();
         let lines = "    ip saddr { 10.77.0.4 } meta mark set 1919221760\n    meta mark set ip saddr map";
         let first = rules.find(lines).unwrap_or_else(|| panic!("{rules}"));
-        let behind = rules.find("    ip saddr 192.168.9.0/24 meta mark set 1919221760\n");
+        let behind = rules.find("map { 192.168.8.0/24 : 1919221761, 192.168.9.0/24 : 1919221760 }\n");
         assert!(behind > rules.find("saddr 192.168.0.0/16") && behind < Some(first), "in wan3's: {rules}");
         assert!(rules.contains("accept\n    meta mark set 0"), "after what stays inside: {rules}");
         assert!(
@@ -433,7 +458,7 @@ mod tests {
         let lines = |mark: u32| {
             format!(
                 "    ip saddr 10.0.0.0/8 meta mark set 1919221761\n    \
-                 ip saddr 10.9.0.0/16 meta mark set {mark}\n    ip saddr 10.77.0.0/24 meta mark set {mark}\n"
+                 meta mark set ip saddr map {{ 10.9.0.0/16 : {mark}, 10.77.0.0/24 : {mark} }}\n"
             )
         };
         let rules = exits.rules();

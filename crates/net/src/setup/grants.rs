@@ -13,6 +13,7 @@ use ipnet::{IpNet, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
 use super::conntrack::{self, Flow};
+use super::exits::by_depth;
 use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind, keep_rules};
 use super::shaping::{HANDLE, classes, shape};
@@ -372,26 +373,29 @@ impl Grants {
     fn downloads(&self) -> String {
         let (device, classes) = (quoted(&self.device), classes(self));
         let shaped = self.limits.iter().filter(|limit| classes.contains_key(&limit.class));
-        let all = shaped.flat_map(|limit| limit.networks.iter().map(move |n| (limit.class, n.trunc())));
-        let (hosts, mut networks): (Vec<_>, Vec<_>) =
-            all.partition(|(_, network)| network.prefix_len() == network.max_prefix_len());
+        let all = shaped.flat_map(|limit| limit.networks.iter().map(move |n| (n.trunc(), limit.class)));
+        let (hosts, networks): (Vec<_>, Vec<_>) =
+            all.partition(|(network, _)| network.prefix_len() == network.max_prefix_len());
         // Of networks within each other the narrowest counts, as where packets are routed.
-        networks.sort_by_key(|(_, network)| network.prefix_len());
+        let (outer, apart) = by_depth(networks, &self.inside);
         let mut rules = String::new();
-        for (class, network) in networks {
+        for (network, class) in outer {
             let of = is_of("daddr", network, &self.inside);
             rules.push_str(&format!("    oifname {device} {of} meta priority set {HANDLE}:{class:x}\n"));
         }
-        // There may be a thousand addresses: each packet's is looked up.
-        for v in ["ip", "ip6"] {
-            let of = hosts.iter().filter(|(_, host)| version(host.addr()) == v);
-            let of: BTreeMap<IpAddr, u16> = of.map(|(class, host)| (host.addr(), *class)).collect();
-            let of: Vec<String> =
-                of.iter().map(|(address, class)| format!("{address} : {HANDLE}:{class:x}")).collect();
+        let mut look_up = |v: &str, of: Vec<String>| {
             if !of.is_empty() {
                 let of = of.join(", ");
                 rules.push_str(&format!("    oifname {device} meta priority set {v} daddr map {{ {of} }}\n"));
             }
+        };
+        // There may be a thousand networks and addresses: each packet's is looked up.
+        for v in ["ip", "ip6"] {
+            let of = apart.iter().filter(|(network, _)| version(network.addr()) == v);
+            look_up(v, of.map(|(network, class)| format!("{network} : {HANDLE}:{class:x}")).collect());
+            let of = hosts.iter().filter(|(host, _)| version(host.addr()) == v);
+            let of: BTreeMap<IpAddr, u16> = of.map(|(host, class)| (host.addr(), *class)).collect();
+            look_up(v, of.iter().map(|(host, class)| format!("{host} : {HANDLE}:{class:x}")).collect());
         }
         chain("downloads", "filter hook postrouting priority -150", &rules)
     }
@@ -494,6 +498,23 @@ mod tests {
         let rules = Grants { device: "rw0".into(), limits, ..Grants::default() }.downloads();
         let order = rules.lines().filter_map(|l| l.split("628:").nth(1)?.split(' ').next());
         assert_eq!(order.collect::<Vec<_>>(), ["2", "1", "3"], "{rules}");
+    }
+
+    #[test]
+    fn a_network_behind_each_client_is_no_rule_for_each() {
+        let limit = |class: u16| {
+            let networks = [format!("2001:db8:1:{class:x}::1/128"), format!("2001:db8:1:{class:x}::/64")];
+            let networks = networks.map(|n| n.parse().unwrap()).to_vec();
+            Limit { networks, down_bps: Some(1_000_000), up_bps: None, share: 1, class }
+        };
+        let inside = ["2001:db8:1::/48", "2001:db8:1:1::/64", "2001:db8:1:2::/64"];
+        let inside = inside.map(|n| n.parse().unwrap()).to_vec();
+        let limits = vec![limit(1), limit(2)];
+        let rules = Grants { device: "rw0".into(), limits, inside, ..Grants::default() }.downloads();
+        let map = "map { 2001:db8:1:1::/64 : 628:1, 2001:db8:1:2::/64 : 628:2 }\n";
+        let then = "    oifname \"rw0\" meta priority set ip6 daddr map { 2001:db8:1:1::1 : 628:1, ";
+        assert!(rules.contains(&(map.to_owned() + then)), "{rules}");
+        assert_eq!(rules.matches("priority set").count(), 2, "{rules}");
     }
 
     #[test]

@@ -146,8 +146,8 @@ impl Quotas {
         self.slowed().flat_map(limit).collect()
     }
 
-    /// Addresses are looked up in sets, so that a thousand clients cost as much as one; networks
-    /// behind clients, of which there are few, one after the other.
+    /// Addresses are looked up in sets, so that a thousand clients cost as much as one. Networks
+    /// behind them are asked one after the other: only clients that are held back are here.
     fn chain(&self, way: Way) -> String {
         const REJECT: &str = "reject with icmpx type admin-prohibited";
         let (name, side) = way.names();

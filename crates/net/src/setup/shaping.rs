@@ -114,16 +114,25 @@ pub(super) fn shape(stood: Option<&Grants>, wanted: &Grants) -> Result<(), Setup
         return Ok(());
     }
     TC.run(&["-batch", "-"], &changes(wanted, &before, &after))?;
-    if let Err(error) = TC.run(&["-batch", "-"], &queues(device, &before, &after, |_| FAIR.into())) {
+    if let Err(error) = TC.run(&["-batch", "-"], &queues(device, &before, &after, fair)) {
         tracing::debug!("{error}: clients have one short queue each");
-        let short = |bps: u64| format!("bfifo limit {}", (bps / 8 / 4).max(BURST));
         TC.run(&["-batch", "-"], &queues(device, &before, &after, short))?;
     }
     Ok(())
 }
 
-/// A client has few flows at once, and there may be a thousand queues.
-const FAIR: &str = "fq_codel flows 256";
+/// CoDel is slow to shorten a flood, so there are limits: there may be a thousand queues. A client
+/// has few flows at once, and their number cannot be changed later.
+fn fair(class: &Class, is_new: bool) -> String {
+    let bytes = (class.most_bps / 8 / 4).clamp(256_000, 4_000_000);
+    let flows = if is_new { " flows 256" } else { "" };
+    format!("fq_codel limit 1000 memory_limit {bytes}{flows}")
+}
+
+/// Where the kernel has no FQ-CoDel.
+fn short(class: &Class, _is_new: bool) -> String {
+    format!("bfifo limit {}", (class.assured_bps / 8 / 4).max(BURST))
+}
 
 /// What makes the classes `after` of those `before`; of none, the whole tree.
 fn changes(wanted: &Grants, before: &BTreeMap<u16, Class>, after: &BTreeMap<u16, Class>) -> String {
@@ -151,18 +160,23 @@ fn changes(wanted: &Grants, before: &BTreeMap<u16, Class>, after: &BTreeMap<u16,
     all
 }
 
-/// The queue in each class that is new, by what it is assured.
+/// The queue in each class that is new, or may send more or less at most than before.
 fn queues(
     device: &str,
     before: &BTreeMap<u16, Class>,
     after: &BTreeMap<u16, Class>,
-    kind: impl Fn(u64) -> String,
+    kind: impl Fn(&Class, bool) -> String,
 ) -> String {
-    let new = after.iter().filter(|(class, _)| !before.contains_key(*class));
-    let queue = |(class, is): (&u16, &Class)| {
-        format!("qdisc add dev {device} parent {HANDLE}:{class:x} {}\n", kind(is.assured_bps))
+    let queue = |(number, class): (&u16, &Class)| {
+        let old = before.get(number);
+        if old.is_some_and(|old| old.most_bps == class.most_bps) {
+            return None;
+        }
+        let verb = if old.is_some() { "change" } else { "add" };
+        let kind = kind(class, old.is_none());
+        Some(format!("qdisc {verb} dev {device} parent {HANDLE}:{number:x} {kind}\n"))
     };
-    new.map(queue).collect()
+    after.iter().filter_map(queue).collect()
 }
 
 #[cfg(test)]
@@ -191,8 +205,9 @@ mod tests {
         assert!(tree.starts_with("qdisc add dev rw0 root handle 628: htb default 0\n"), "{tree}");
         let class = "parent 628: classid 628:1 htb rate 10000000bit ceil 10000000bit quantum 64000 ";
         assert!(tree.contains(class) && tree.lines().count() == 2, "{tree}");
-        let queues = queues("rw0", &none, &all, |bps| format!("bfifo limit {bps}"));
-        assert_eq!(queues, "qdisc add dev rw0 parent 628:1 bfifo limit 10000000\n");
+        assert_eq!(queues("rw0", &none, &all, short), "qdisc add dev rw0 parent 628:1 bfifo limit 312500\n");
+        let queue = "fq_codel limit 1000 memory_limit 312500 flows 256";
+        assert_eq!(queues("rw0", &none, &all, fair), format!("qdisc add dev rw0 parent 628:1 {queue}\n"));
         assert!(classes(&grants(None, Vec::new())).is_empty());
     }
 
@@ -246,6 +261,19 @@ mod tests {
         let lines: Vec<&str> = commands.lines().collect();
         assert_eq!(lines[0], "class del dev rw0 classid 628:1");
         assert!(lines.len() == 2 && lines[1].contains("classid 628:4 "), "{commands}");
-        assert_eq!(queues("rw0", &old, &new, |_| "q".into()), "qdisc add dev rw0 parent 628:4 q\n");
+        assert_eq!(queues("rw0", &old, &new, |_, _| "q".into()), "qdisc add dev rw0 parent 628:4 q\n");
+    }
+
+    #[test]
+    fn a_queue_has_the_limits_of_the_cap_that_holds_now() {
+        let of = |cap| classes(&grants(Some(40 * M), vec![limit(2, cap, 1), limit(3, None, 1)]));
+        let (free, capped) = (of(None), of(Some(M)));
+        let change = |bytes: u64| {
+            format!("qdisc change dev rw0 parent 628:1 fq_codel limit 1000 memory_limit {bytes}\n")
+        };
+        assert_eq!(queues("rw0", &free, &capped, fair), change(256_000));
+        assert_eq!(queues("rw0", &capped, &free, fair), change(1_250_000));
+        let wide = Class::exactly(1_000 * M);
+        assert_eq!(fair(&wide, true), "fq_codel limit 1000 memory_limit 4000000 flows 256");
     }
 }

@@ -43,6 +43,10 @@ fn a_line_is_divided_anew_and_the_queues_of_those_who_stay_are_left_alone() {
 
     put(line, vec![limit(1, 1), limit(3, 2)]);
     assert_eq!((queue(1), queue(2)), (None, before[1].clone()));
+    put(line, vec![limit(1, 1), Limit { down_bps: Some(1_000_000), ..limit(3, 2) }]);
+    let handle = |queue: Option<String>| queue.and_then(|q| q.split(" parent").next().map(str::to_owned));
+    assert_ne!(queue(2), before[1], "a cap shortens what may wait");
+    assert_eq!(handle(queue(2)), handle(before[1].clone()), "and what waits stays");
     put(line, Vec::new());
     assert!(tc("class").contains("628:fffe") && queue(2).is_none(), "the next client finds a line");
     put(None, Vec::new());

@@ -9,7 +9,8 @@
 //! They come before the rules of a bond's default route ([`super::Routes`]), and are for IPv6 alone.
 //! They name the interface, since this machine's address inside is of the network, too: what it sends itself goes as its own routes say.
 //! Anybody may send to the network by the bond, so a table of the firewall drops what comes by the
-//! bond for another IPv6 address.
+//! bond for another IPv6 address. It also keeps other interfaces out of the network: what they bring
+//! from there or for it is dropped, and no host speaks as this machine.
 
 use std::net::Ipv6Addr;
 use std::time::Instant;
@@ -40,13 +41,17 @@ pub struct LanAddress {
 }
 
 /// The table of the firewall: what comes by the bond is for the network behind this machine, where
-/// this machine's address inside is, too.
+/// this machine's address inside is, too; and nobody but its hosts and the bond speaks with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LanFilter {
     /// The bond's device.
     pub device: String,
+    /// The interface that the network is at.
+    pub interface: String,
     /// The network.
     pub network: Ipv6Net,
+    /// This machine's address inside, which is of the network.
+    pub inside: Ipv6Addr,
 }
 
 /// How packets from and for the network behind this machine go.
@@ -60,6 +65,8 @@ pub struct LanRoutes {
     pub interface: String,
     /// The network.
     pub network: Ipv6Net,
+    /// This machine's address inside, which is of the network.
+    pub inside: Ipv6Addr,
 }
 
 impl LanAddress {
@@ -114,11 +121,20 @@ impl LanFilter {
     }
 
     pub(super) fn rules(&self) -> String {
-        let (device, network) = (quoted(&self.device), self.network);
+        let (bond, lan, network) = (quoted(&self.device), quoted(&self.interface), self.network);
+        let own = LanAddress::first_of(network, &self.interface).address.addr();
+        let inside = self.inside;
         format!(
             "  chain prerouting {{\n\
              \x20   type filter hook prerouting priority raw; policy accept;\n\
-             \x20   iifname {device} ip6 daddr != {network} drop\n\
+             \x20   iifname {bond} ip6 daddr != {network} drop\n\
+             \x20   iifname != {{ {bond}, {lan}, \"lo\" }} ip6 daddr {network} drop\n\
+             \x20   iifname != {{ {lan}, \"lo\" }} ip6 saddr {network} drop\n\
+             \x20   iifname {lan} ip6 saddr {{ {own}, {inside} }} drop\n\
+             \x20 }}\n\
+             \x20 chain forward {{\n\
+             \x20   type filter hook forward priority filter; policy accept;\n\
+             \x20   iifname {bond} oifname != {lan} ip6 daddr {network} drop\n\
              \x20 }}\n"
         )
     }
@@ -170,7 +186,8 @@ impl LanRoutes {
 
     /// What holds back comes first, and the exception before the rule.
     fn changes(&self) -> [Change; 3] {
-        let filter = LanFilter { device: self.device.clone(), network: self.network };
+        let (device, interface) = (self.device.clone(), self.interface.clone());
+        let filter = LanFilter { device, interface, network: self.network, inside: self.inside };
         let rule = |place, does| Change::Rule(Rule { v6: true, priority: LAN_PRIORITY + place, does });
         let (network, interface) = (IpNet::V6(self.network), || self.interface.clone());
         [

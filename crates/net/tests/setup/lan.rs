@@ -15,7 +15,8 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     let before = fingerprint(client);
     let (index, device) = (tun.index(), tun.name().to_owned());
     let network = "2001:db8:100:5::/64".parse().unwrap();
-    let lan = LanRoutes { index, device, interface: "wa".into(), network };
+    let inside = "2001:db8:100:5::7277".parse().unwrap();
+    let lan = LanRoutes { index, device, interface: "wa".into(), network, inside };
     let address = LanAddress::first_of(lan.network, "wa");
     assert_eq!(address.address.to_string(), "2001:db8:100:5::1/64");
     let leave = || {
@@ -36,7 +37,15 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     assert_eq!(device_towards(client, "2001:db8:100:5::9 from 2001:db8::1 iif rw0"), "wa");
     assert_eq!(device_towards(client, "2001:db8:100:5::9 from 2001:db8:100:5::1"), "wa");
     let tables = client.run("nft", "list ruleset");
-    assert!(tables.contains("iifname \"rw0\" ip6 daddr != 2001:db8:100:5::/64 drop"), "{tables}");
+    for rule in [
+        "iifname \"rw0\" ip6 daddr != 2001:db8:100:5::/64 drop",
+        "} ip6 daddr 2001:db8:100:5::/64 drop",
+        "} ip6 saddr 2001:db8:100:5::/64 drop",
+        "iifname \"wa\" ip6 saddr { 2001:db8:100:5::1, 2001:db8:100:5::7277 } drop",
+        "iifname \"rw0\" oifname != \"wa\" ip6 daddr 2001:db8:100:5::/64 drop",
+    ] {
+        assert!(tables.contains(rule), "{rule}: {tables}");
+    }
 
     // Others take the way away.
     client.inside(|| assert!(!lan.keep().unwrap()));

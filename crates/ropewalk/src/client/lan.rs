@@ -29,8 +29,8 @@ pub(crate) struct Lan {
     mtu: [u32; 2],
     /// The gateway has said which addresses there are.
     connected: bool,
-    /// The network that it gives.
-    given: Option<Ipv6Net>,
+    /// The network that it gives, and the address inside, which is of that network.
+    given: Option<(Ipv6Net, Ipv6Addr)>,
     /// It leads here.
     routes: Option<LanRoutes>,
     advertiser: Option<Advertiser>,
@@ -155,7 +155,7 @@ impl Lan {
 
     /// The gateway let us in. A network of before that it no longer gives ends.
     pub(super) fn on_accept(&mut self, accept: &Accept, journal: &TakesBack) {
-        let given = accept.ipv6.as_ref().and_then(network_behind);
+        let given = accept.ipv6.as_ref().and_then(|told| Some((network_behind(told)?, told.client)));
         let mtu = [self.mtu[0], accept.tun_mtu.into()];
         if (given, mtu) != (self.given, self.mtu) {
             self.withdraw(journal);
@@ -200,12 +200,12 @@ impl Lan {
         (links, link): (&[Link], Option<&Link>),
         now: Time,
     ) -> anyhow::Result<()> {
-        let network = self.given.context("the gateway gives none (`serve --delegate`)")?;
+        let (network, inside) = self.given.context("the gateway gives none (`serve --delegate`)")?;
         if self.routes.is_none() {
             let own = LanAddress::first_of(network, &self.interface);
             check(&own, device, links).map_err(anyhow::Error::msg)?;
             let (device, interface) = (device.to_owned(), self.interface.clone());
-            let routes = LanRoutes { index, device, interface, network };
+            let routes = LanRoutes { index, device, interface, network, inside };
             change(journal, |journal| routes.add(journal))?;
             self.routes = Some(routes);
         }

@@ -4,6 +4,7 @@
 //! ```text
 //! 29290  iif LAN from NETWORK lookup main suppress_prefixlength 0   what it sends to this machine's networks
 //! 29291  iif LAN from NETWORK lookup 29290                          the rest leaves by the bond
+//! 29292  iif LAN from NETWORK unreachable                           or not at all, where the bond is gone
 //! ```
 //!
 //! They come before the rules of a bond's default route ([`super::Routes`]), and are for IPv6 alone.
@@ -26,7 +27,7 @@ use super::{Change, Journal, SetupError, device, forwarding, remove_address};
 use crate::netlink::Netlink;
 use crate::nft::{LOOP_WAITS, Nft, quoted, table_name};
 
-/// The first of the two rule priorities.
+/// The first of the three rule priorities.
 pub const LAN_PRIORITY: u32 = 29_290;
 /// The table with the way into the bond: the same number.
 pub const LAN_TABLE: u32 = LAN_PRIORITY;
@@ -184,14 +185,15 @@ impl LanRoutes {
         }
     }
 
-    /// What holds back comes first, and the exception before the rule.
-    fn changes(&self) -> [Change; 3] {
+    /// What holds back comes first and goes last, and the exception before the rule.
+    fn changes(&self) -> [Change; 4] {
         let (device, interface) = (self.device.clone(), self.interface.clone());
         let filter = LanFilter { device, interface, network: self.network, inside: self.inside };
         let rule = |place, does| Change::Rule(Rule { v6: true, priority: LAN_PRIORITY + place, does });
         let (network, interface) = (IpNet::V6(self.network), || self.interface.clone());
         [
             Change::LanFilter(filter),
+            rule(2, RuleKind::InFromToUnreachable { interface: interface(), network }),
             rule(0, RuleKind::InFromMainWithoutDefault { interface: interface(), network }),
             rule(1, RuleKind::InFromToTable { interface: interface(), network, table: LAN_TABLE }),
         ]

@@ -76,6 +76,13 @@ pub enum RuleKind {
         /// The table.
         table: u32,
     },
+    /// Packets from the network that came in by the interface go nowhere, and whoever sent them is told.
+    InFromToUnreachable {
+        /// The interface's name.
+        interface: String,
+        /// The network.
+        network: IpNet,
+    },
     /// Packets that have to leave by the interface look into the table.
     ByToTable {
         /// The interface's name.
@@ -207,6 +214,14 @@ impl Rule {
                     RuleAttribute::Iifname(interface.clone()),
                     RuleAttribute::Source(network.addr()),
                     RuleAttribute::Table(*table),
+                ]);
+            }
+            RuleKind::InFromToUnreachable { interface, network } => {
+                header.action = RuleAction::Unreachable;
+                header.src_len = network.prefix_len();
+                attributes.extend([
+                    RuleAttribute::Iifname(interface.clone()),
+                    RuleAttribute::Source(network.addr()),
                 ]);
             }
             RuleKind::ByToTable { interface, table } => {

@@ -53,8 +53,12 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     client.inside(|| assert!(lan.keep().unwrap()));
     assert_eq!(device_towards(client, &format!("2001:db8::1 {from_behind}")), "rw0");
 
-    // The next takes back what a killed client leaves, and a client what it has changed.
+    // The next takes back what a killed client leaves, and a client what it has changed. Meanwhile
+    // nothing leaves in the clear.
     journal.abandon();
+    let rules = client.ip("-6 rule");
+    let holds_back = |rule: &str| rule.starts_with("29292:") && rule.contains("unreachable");
+    assert!(rules.lines().any(holds_back), "{rules}");
     assert_ne!(fingerprint(client), before);
     assert!(client.inside(|| Journal::open(&world.state).unwrap().1) > 0);
     assert_eq!((fingerprint(client), client.run("nft", "list ruleset")), (before.clone(), String::new()));

@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::routes::{delete_route_by, route_by};
 use super::rule::{Rule, RuleKind};
-use super::{Change, Journal, SetupError, device, forwarding, remove_address};
+use super::sysctl::forward_behind;
+use super::{Change, Journal, SetupError, device, remove_address};
 use crate::netlink::Netlink;
 use crate::nft::{LOOP_WAITS, Nft, quoted, table_name};
 
@@ -148,7 +149,7 @@ impl LanRoutes {
     /// # Errors
     /// The first that there was; then nothing of it stands but that IPv6 is passed on.
     pub fn add(&self, journal: &mut Journal) -> Result<(), SetupError> {
-        forwarding(journal, false, true)?;
+        forward_behind(journal, &self.interface)?;
         let added = route_by(self.index, everywhere(), LAN_TABLE)
             .and_then(|()| self.changes().into_iter().try_for_each(|change| journal.make(change)));
         if added.is_err() {

@@ -143,19 +143,27 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
     if v4 {
         plan(journal, "ipv4/ip_forward".into(), "1")?;
     }
-    if v6 {
-        let links = crate::links::list()
-            .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
-        for link in links.iter().filter(|link| !link.loopback) {
-            let key = format!("ipv6/conf/{}/accept_ra", link.name);
-            // 2 may be another bond's doing.
-            if read(&key).is_ok_and(|value| value == "1" || value == "2") {
-                plan(journal, key, "2")?;
-            }
+    if v6 { forward_v6(journal, None) } else { Ok(()) }
+}
+
+/// Lets IPv6 through for a network at `lan`. A host there that says it is a router is none of this
+/// machine's: the interface keeps its setting, by which one that forwards hears no router.
+pub(super) fn forward_behind(journal: &mut Journal, lan: &str) -> Result<(), SetupError> {
+    forward_v6(journal, Some(lan))
+}
+
+/// All interfaces but `lan` go on listening to router advertisements.
+fn forward_v6(journal: &mut Journal, lan: Option<&str>) -> Result<(), SetupError> {
+    let links = crate::links::list()
+        .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
+    for link in links.iter().filter(|link| !link.loopback && Some(link.name.as_str()) != lan) {
+        let key = format!("ipv6/conf/{}/accept_ra", link.name);
+        // 2 may be another bond's doing.
+        if read(&key).is_ok_and(|value| value == "1" || value == "2") {
+            plan(journal, key, "2")?;
         }
-        plan(journal, "ipv6/conf/all/forwarding".into(), "1")?;
     }
-    Ok(())
+    plan(journal, "ipv6/conf/all/forwarding".into(), "1")
 }
 
 /// Takes [`forwarding`] back for an IP version, where nothing else needs it.

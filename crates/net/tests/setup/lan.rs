@@ -13,6 +13,8 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     // The bond's own address is of the network, as a gateway gives it.
     client.ip("address add 2001:db8:100:5::7277/128 dev rw0 nodad");
     let before = fingerprint(client);
+    let hears = |interface: &str| client.run("sysctl", &format!("-n net.ipv6.conf.{interface}.accept_ra"));
+    let heard = hears("wa");
     let (index, device) = (tun.index(), tun.name().to_owned());
     let network = "2001:db8:100:5::/64".parse().unwrap();
     let inside = "2001:db8:100:5::7277".parse().unwrap();
@@ -46,6 +48,9 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     ] {
         assert!(tables.contains(rule), "{rule}: {tables}");
     }
+
+    // Its uplinks hear routers all the same; hosts are none.
+    assert_eq!((hears("va").trim(), hears("wa")), ("2", heard));
 
     // Others take the way away.
     client.inside(|| assert!(!lan.keep().unwrap()));

@@ -47,7 +47,13 @@ impl Nft {
 
     /// Deletes it; no error if it is not there.
     pub(crate) fn delete(self, name: &str) -> Result<(), SetupError> {
-        self.run(&["-f", "-"], &format!("table inet {name}\ndelete table inet {name}\n"))?;
+        self.delete_within(PATIENCE, name)
+    }
+
+    /// The same; it fails if it takes longer than `patience`.
+    pub(crate) fn delete_within(self, patience: Duration, name: &str) -> Result<(), SetupError> {
+        let all = format!("table inet {name}\ndelete table inet {name}\n");
+        self.tool().run_within(patience, &["-f", "-"], &all)?;
         Ok(())
     }
 

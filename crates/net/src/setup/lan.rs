@@ -115,7 +115,7 @@ impl LanFilter {
     }
 
     pub(super) fn delete(&self) -> Result<(), SetupError> {
-        Self::NFT.delete(&self.name())
+        Self::NFT.delete_within(LOOP_WAITS, &self.name())
     }
 
     pub(super) fn name(&self) -> String {

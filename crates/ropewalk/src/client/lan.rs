@@ -14,8 +14,9 @@ use ropewalk_session::Accept;
 use ropewalk_time::{Duration, Time};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// When what failed is tried again: a new link-local address cannot be used for a second or two.
-const AGAIN: Duration = Duration::from_secs(1);
+/// How soon what failed is tried again at first, and at last: a new link-local address cannot be used
+/// for a second or two, and the loop waits for `nft`.
+const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 /// The least MTU of IPv6.
 const MTU_MIN: u32 = 1280;
 
@@ -38,6 +39,8 @@ pub(crate) struct Lan {
     why: Option<String>,
     /// When it is tried again.
     again: Time,
+    /// How long that waits the next time.
+    pause: Duration,
 }
 
 /// Who tells hosts of a network.
@@ -46,6 +49,8 @@ struct Advertiser {
     socket: RouterSocket,
     /// The interface's index.
     index: u32,
+    /// Its link-local address, from which hosts are told.
+    source: Ipv6Addr,
     address: LanAddress,
     advertisement: Advertisement,
     pace: Pace,
@@ -97,7 +102,23 @@ impl Advertiser {
         let mtu = lan.mtu[0].min(lan.mtu[1]).min(link.mtu).max(MTU_MIN);
         let advertisement = Advertisement { network, mtu, servers: lan.servers.clone() };
         let address = LanAddress::first_of(network, &lan.interface);
-        Ok(Advertiser { socket, index: link.index, address, advertisement, pace: Pace::new(now) })
+        let (index, pace) = (link.index, Pace::new(now));
+        Ok(Advertiser { socket, index, source: own, address, advertisement, pace })
+    }
+
+    /// This is its interface, with the address from which hosts are told.
+    fn is_at(&self, link: &Link) -> bool {
+        link.index == self.index && has(link, self.source)
+    }
+
+    /// Gives the interface its address again, where others took it away.
+    fn keep_address(&self, journal: &TakesBack, link: &Link) {
+        if has(link, self.address.address.addr()) {
+            return;
+        }
+        if let Err(error) = change(journal, |journal| self.address.give(journal)) {
+            tracing::debug!("the hosts' interface does not get its address again: {error:#}");
+        }
     }
 
     /// Sends what is due.
@@ -109,7 +130,7 @@ impl Advertiser {
             Ok(()) => self.pace.sent(rand::random(), now),
             Err(error) => {
                 tracing::debug!(%error, "hosts are not told of their network");
-                self.pace.due = now + AGAIN;
+                self.pace.due = now + AGAIN[0];
             }
         }
     }
@@ -135,6 +156,7 @@ impl Lan {
             advertiser: None,
             why: None,
             again: Time::NEVER,
+            pause: AGAIN[0],
         }
     }
 
@@ -146,6 +168,11 @@ impl Lan {
     /// Packets from anywhere come by the bond for the network.
     pub(super) fn leads_here(&self) -> bool {
         self.routes.is_some()
+    }
+
+    /// The network, while it leads here.
+    pub(super) fn network(&self) -> Option<Ipv6Net> {
+        self.routes.as_ref().map(|routes| routes.network)
     }
 
     /// Where hosts ask.
@@ -173,7 +200,8 @@ impl Lan {
         now: Time,
     ) -> bool {
         let link = links.iter().find(|l| l.name == self.interface && l.up);
-        if self.advertiser.as_ref().is_some_and(|a| link.is_some_and(|l| l.index == a.index)) {
+        if let Some((advertiser, link)) = self.advertiser.as_ref().zip(link).filter(|(a, l)| a.is_at(l)) {
+            advertiser.keep_address(journal, link);
             return false;
         }
         (self.advertiser, self.again) = (None, Time::NEVER);
@@ -188,7 +216,10 @@ impl Lan {
         }
         self.why = why;
         if self.why.is_some() && self.given.is_some() && link.is_some() {
-            self.again = now + AGAIN;
+            self.again = now + self.pause;
+            self.pause = (self.pause * 2).min(AGAIN[1]);
+        } else {
+            self.pause = AGAIN[0];
         }
         self.advertiser.is_some() || led != self.leads_here()
     }
@@ -269,6 +300,10 @@ impl Lan {
         let network = self.advertiser.as_ref().map(|a| IpNet::V6(a.advertisement.network));
         LanStatus { interface: self.interface.clone(), network, why: self.why.clone() }
     }
+}
+
+fn has(link: &Link, address: Ipv6Addr) -> bool {
+    link.addresses.iter().any(|a| a.ip == IpAddr::V6(address))
 }
 
 /// A gateway may give only a network that hosts may have, and that is nobody else's here. `device` is

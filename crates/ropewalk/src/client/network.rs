@@ -226,10 +226,13 @@ impl Network {
 
     /// Answers of this machine to those who reach it by these interfaces leave as before.
     pub(crate) fn follow(&mut self, links: &[Link]) {
-        // Not the bond's own addresses: answers from them go into the bond.
+        // Not the bond's own addresses, nor those of the network behind this machine: answers from them
+        // go into the bond.
         let others = links.iter().filter(|l| l.name != self.device.1);
+        let behind = self.lan.as_ref().and_then(Lan::network).map(IpNet::V6);
+        let usable = others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip);
         let addresses: Vec<IpAddr> =
-            others.flat_map(|l| &l.addresses).filter(|a| a.usable).map(|a| a.ip).collect();
+            usable.filter(|ip| behind.is_none_or(|network| !network.contains(ip))).collect();
         let kept = change(&self.journal, |journal| self.routes.keep_replies(journal, &addresses));
         if let Err(error) = kept {
             tracing::warn!("{error:#}");

@@ -194,7 +194,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-cert -d 
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l tls-key -d 'Its key' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l address -d 'Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 [default: 10.77.0.1/24]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l proxy-ndp -d 'That network is on the link of this interface, not routed to this machine: answer neighbour solicitations for clients there' -r
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l down-rate -d 'What the line carries to all clients together, a little less than it can, such as 450Mbit: clients share that, by `ropewalk limit set --share` [default: not known]' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l down-rate -d 'The rate that all clients together get at most, such as 450Mbit: a little less than the line carries. They share it, equally or as `ropewalk limit set --share` says [default: no bound, no shares]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l workers -d 'Threads that carry packets, each for a part of the clients [default: 1]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l hooks -d 'Run the programs of this directory when clients come and go, or have used their quota up' -r -F
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store -d 'etcd of the fleet, where gateways share their clients' -r
@@ -204,7 +204,7 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l store-key -d
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l name -d 'Name of this gateway in its fleet [default: the machine\'s name]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l masquerade -d 'Let clients reach the internet through this gateway (nftables, forwarding)'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l global6 -d 'The IPv6 network of --address is global: the world sees clients\' addresses there, and opens no connection to them but where `ropewalk forward` says so'
-complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l delegate -d 'Give each client a /64 of that network, a /32 to /63, for what is behind it (`ropewalk up --lan`)'
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l delegate -d 'Give each client a /64 of the network of --global6 for the hosts behind it (`ropewalk up --lan`); that network has to be a /32 to /63 that is routed to this machine'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -l client-to-client -d 'Let clients reach each other through the bond'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand clients" -l state -d 'State directory of the daemon [default: the only one in /var/lib/ropewalk]' -r -F

@@ -314,7 +314,7 @@ json\:"One JSON object per line"))' \
 '--tls-key=[Its key]:FILE:_files' \
 '*--address=[Inner address of the gateway, with the network of its clients; once for IPv4, once for IPv6 \[default\: 10.77.0.1/24\]]:CIDR:_default' \
 '--proxy-ndp=[That network is on the link of this interface, not routed to this machine\: answer neighbour solicitations for clients there]:IFACE:_default' \
-'--down-rate=[What the line carries to all clients together, a little less than it can, such as 450Mbit\: clients share that, by \`ropewalk limit set --share\` \[default\: not known\]]:RATE:_default' \
+'--down-rate=[The rate that all clients together get at most, such as 450Mbit\: a little less than the line carries. They share it, equally or as \`ropewalk limit set --share\` says \[default\: no bound, no shares\]]:RATE:_default' \
 '--workers=[Threads that carry packets, each for a part of the clients \[default\: 1\]]:N:_default' \
 '--hooks=[Run the programs of this directory when clients come and go, or have used their quota up]:DIR:_files' \
 '--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
@@ -324,7 +324,7 @@ json\:"One JSON object per line"))' \
 '--name=[Name of this gateway in its fleet \[default\: the machine'\''s name\]]:NAME:_default' \
 '--masquerade[Let clients reach the internet through this gateway (nftables, forwarding)]' \
 '--global6[The IPv6 network of --address is global\: the world sees clients'\'' addresses there, and opens no connection to them but where \`ropewalk forward\` says so]' \
-'--delegate[Give each client a /64 of that network, a /32 to /63, for what is behind it (\`ropewalk up --lan\`)]' \
+'--delegate[Give each client a /64 of the network of --global6 for the hosts behind it (\`ropewalk up --lan\`); that network has to be a /32 to /63 that is routed to this machine]' \
 '--client-to-client[Let clients reach each other through the bond]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \

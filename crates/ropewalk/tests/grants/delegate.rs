@@ -2,15 +2,16 @@
 //!
 //! ```text
 //!   host ──── lan0 alice wan1 ──── gateway 2001:db8:9::2 ──── 2001:db8:9::1 visitor
+//!                  alice up1 ──── 2001:db8:7::2 neighbour
 //! ```
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 
 use ropewalk_lab::{End, Namespace};
 
 use super::common::{BINARY, SOON, eventually, root};
 use super::global6::{knock, net6, refused, seen, settings};
-use super::reaches;
+use super::{Net, reaches};
 
 const DELEGATING: [&str; 4] = ["--address", "2001:db8:100::1/56", "--global6", "--delegate"];
 /// Alice's machine itself reaches no more than the clients' network by IPv6.
@@ -21,6 +22,32 @@ const OUTSIDE: &str = "2001:db8:9::1";
 fn lan_settings(client: &Namespace) -> String {
     let keys = "net.ipv6.conf.all.forwarding net.ipv6.conf.lan0.accept_ra net.ipv6.conf.wan1.accept_ra";
     client.shell(&format!("ip -6 rule; ip -6 address show dev lan0 scope global; sysctl {keys}")).unwrap()
+}
+
+/// Whose datagram comes first to the visitor, when the host sends from each of these in turn.
+fn first_heard(net: &Net, host: &Namespace, from: [&str; 2]) -> String {
+    let [foreign, _] = from;
+    host.ip(&[format!("address add {foreign}/128 dev eth0 nodad")]).unwrap();
+    let visitor = net.visitor.run(|| UdpSocket::bind((OUTSIDE, 0)).unwrap()).unwrap();
+    visitor.set_read_timeout(Some(SOON)).unwrap();
+    let to = visitor.local_addr().unwrap();
+    for address in from {
+        let socket = host.run(|| UdpSocket::bind((address, 0)).unwrap()).unwrap();
+        socket.send_to(b"?", to).unwrap();
+    }
+    let (_, first) = visitor.recv_from(&mut [0; 9]).unwrap();
+    host.ip(&[format!("address delete {foreign}/128 dev eth0")]).unwrap();
+    first.ip().to_string()
+}
+
+/// An uplink that the client shares with somebody, to whom its default route leads.
+fn shared_uplink(net: &Net, client: &Namespace) -> Namespace {
+    let neighbour = net.topology.namespace("neighbour").unwrap();
+    let (up1, eth0) = (End::new("up1", ["2001:db8:7::1/64"]), End::new("eth0", ["2001:db8:7::2/64"]));
+    net.topology.veth((client, up1), (&neighbour, eth0)).unwrap();
+    neighbour.shell("ip -6 route add default via 2001:db8:7::1").unwrap();
+    client.shell("ip -6 route add default via 2001:db8:7::2").unwrap();
+    neighbour
 }
 
 /// The host's address that it has made of an advertisement.
@@ -41,6 +68,7 @@ fn hosts_behind_a_client_have_addresses_that_the_world_sees_and_does_not_open() 
     let host = net.topology.namespace("host").unwrap();
     let (lan0, eth0) = (End::new("lan0", ["192.168.9.1/24"]), End::new("eth0", ["192.168.9.2/24"]));
     net.topology.veth((alice, lan0), (&host, eth0)).unwrap();
+    let neighbour = shared_uplink(&net, alice);
     let (before, gateway_before) = (lan_settings(alice), settings(&net.gateway));
     let mut gateway = net.serve_with(&DELEGATING);
     let mut client = net.up_with(0, &LAN);
@@ -60,6 +88,15 @@ fn hosts_behind_a_client_have_addresses_that_the_world_sees_and_does_not_open() 
     assert!(reaches(&net.visitor, &address));
     assert!(refused(knock(&net, &format!("[{address}]:80"))), "closed");
 
+    // Whoever shares an uplink with alice reaches alice, not the host; the host speaks only for itself.
+    eventually("the neighbour reaches alice", || reaches(&neighbour, "2001:db8:7::1"));
+    assert!(!reaches(&neighbour, &address));
+    assert_eq!(first_heard(&net, &host, ["2001:db8:100:1::7277", &address]), address);
+
+    // Somebody takes the router's address away.
+    alice.ip(&["address delete 2001:db8:100:1::1/64 dev lan0"]).unwrap();
+    eventually("it is back", || lan_settings(alice).contains("2001:db8:100:1::1/64"));
+
     // Other clients, and networks behind them, are out of reach.
     let _bob = net.up_with(1, &["--route", "::/0"]);
     eventually("bob is there", || reaches(bob, OUTSIDE));
@@ -73,14 +110,22 @@ fn hosts_behind_a_client_have_addresses_that_the_world_sees_and_does_not_open() 
     let status = alice.shell(&format!("{BINARY} status --state {state}")).unwrap();
     assert!(status.contains(&format!("network {network} at lan0")), "{status}");
 
-    // A client that was killed leaves what the next takes back; the network is the same.
+    // A client that was killed leaves what the next takes back; the network is the same. Meanwhile
+    // nothing of the host leaves by the uplink.
+    let way_out = format!("ip -6 route get {OUTSIDE} from {address} iif lan0");
+    assert!(alice.shell(&way_out).unwrap().contains("dev rw0"));
     client.kill();
     client.wait(SOON).unwrap();
+    assert!(alice.shell(&way_out).is_err());
     assert!(lan_settings(alice).contains("2001:db8:100:1::1/64"));
-    let args = ["up", "--state", &state, "--tun", "rw0", "--path", "wan1"];
-    let mut client = alice.start(BINARY, args.iter().chain(&LAN)).unwrap();
+    let args =
+        ["up", "--state", &state, "--tun", "rw0", "--path", "wan1", "--route", "::/0", "--lan", "lan0"];
+    let mut client = alice.start(BINARY, args).unwrap();
     client.wait_for_line("connected", SOON).unwrap();
     eventually("the host reaches the world again", || reaches(&host, OUTSIDE));
+    let rules = alice.shell("ip -6 rule").unwrap();
+    assert!(rules.contains("from 2001:db8:7::1 goto"), "answers leave as they came: {rules}");
+    assert!(!rules.contains("from 2001:db8:100:1::1 goto"), "but for the network's: {rules}");
     assert_eq!(global_address(&host), Some(address));
     client.stop();
     assert_eq!(lan_settings(alice), before, "nothing is left");

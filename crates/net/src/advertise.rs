@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use ipnet::Ipv6Net;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 
-use crate::udp::set_int;
+use crate::udp::{Control, int, set_int};
 
 /// Who hears advertisements, and who hears solicitations (RFC 4291 §2.7.1).
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
@@ -16,10 +16,10 @@ const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
 /// Types of messages and of options.
 const SOLICITATION: u8 = 133;
 const ADVERTISEMENT: u8 = 134;
-const LINK_ADDRESS: u8 = 1;
+const SOURCE_LINK_LAYER: u8 = 1;
 const PREFIX: u8 = 3;
 const MTU: u8 = 5;
-const SERVERS: u8 = 25;
+const RDNSS: u8 = 25;
 /// Whoever is not a neighbour cannot send so.
 const HOP_LIMIT: u8 = 255;
 /// How long a router, and a name server, are good for: three of the longest pauses between
@@ -33,10 +33,12 @@ const VALID_S: u32 = 5400;
 const ON_LINK_AND_AUTONOMOUS: u8 = 0xc0;
 /// Name servers that are told, at most.
 const SERVERS_MAX: usize = 8;
-/// `ICMPV6_FILTER` (linux/icmpv6.h).
-const FILTER: libc::c_int = 1;
+/// The option for a filter of types (linux/icmpv6.h).
+const ICMPV6_FILTER: libc::c_int = 1;
 /// Messages that are read in a row.
 const MOST: usize = 64;
+/// Bytes for control messages.
+const CONTROL: usize = 64;
 
 /// What hosts are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Advertisement {
         out.extend(self.mtu.to_be_bytes());
         let servers = &self.servers[..self.servers.len().min(SERVERS_MAX)];
         if !servers.is_empty() {
-            out.extend([SERVERS, 1 + 2 * servers.len() as u8, 0, 0]);
+            out.extend([RDNSS, 1 + 2 * servers.len() as u8, 0, 0]);
             out.extend(u32::from(router_s).to_be_bytes());
             servers.iter().for_each(|server| out.extend(server.octets()));
         }
@@ -137,7 +139,7 @@ impl RouterSocket {
 
     /// Takes one message; whether it is a solicitation.
     fn receive(&self) -> io::Result<bool> {
-        let (mut buffer, mut space) = ([0u8; 1500], Space([0; 64]));
+        let (mut buffer, mut control) = ([0u8; 1500], Control::<CONTROL>::new());
         // SAFETY: C structures of numbers and pointers, for which zeroes are valid.
         let (mut name, mut header): (libc::sockaddr_in6, libc::msghdr) = unsafe { std::mem::zeroed() };
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -145,14 +147,15 @@ impl RouterSocket {
         header.msg_namelen = size_of::<libc::sockaddr_in6>() as libc::socklen_t;
         header.msg_iov = &raw mut part;
         header.msg_iovlen = 1;
-        header.msg_control = space.0.as_mut_ptr().cast();
-        header.msg_controllen = space.0.len() as _;
+        header.msg_control = control.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL as _;
         // SAFETY: the header points to a name, one buffer and a control buffer with their true
         // lengths, which live across the call.
         let length = unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT) };
         let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
-        // SAFETY: the kernel has written the header's control buffer, which is still there.
-        let hop_limit = unsafe { hop_limit(&header) };
+        let is_it = |level, kind| (level, kind) == (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT);
+        let mut messages = control.messages(header.msg_controllen as _);
+        let hop_limit = messages.find_map(|(level, kind, data)| int(data).filter(|_| is_it(level, kind)));
         let from = Ipv6Addr::from(name.sin6_addr.s6_addr);
         Ok(hop_limit == Some(HOP_LIMIT.into()) && is_solicitation(&buffer[..length], from))
     }
@@ -162,22 +165,6 @@ impl AsFd for RouterSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-/// Room for control messages, aligned as the kernel wants it.
-#[repr(C, align(8))]
-struct Space([u8; 64]);
-
-/// The hop limit of what was received, the only control message that was asked for.
-///
-/// # Safety
-/// The header is as recvmsg(2) left it, and its control buffer is there.
-unsafe fn hop_limit(header: &libc::msghdr) -> Option<libc::c_int> {
-    // SAFETY: as the caller says; the first message is within the buffer, or there is none.
-    let message = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() }?;
-    let is_it = (message.cmsg_level, message.cmsg_type) == (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT);
-    // SAFETY: the data of this message are an int (ipv6(7)).
-    is_it.then(|| unsafe { libc::CMSG_DATA(message).cast::<libc::c_int>().read_unaligned() })
 }
 
 /// Has the kernel drop messages of other types. A bit that is set blocks its type.
@@ -190,7 +177,7 @@ fn hear_solicitations_only(fd: &OwnedFd) -> io::Result<()> {
         libc::setsockopt(
             fd.as_raw_fd(),
             libc::IPPROTO_ICMPV6,
-            FILTER,
+            ICMPV6_FILTER,
             (&raw const blocked).cast(),
             size_of_val(&blocked) as libc::socklen_t,
         )
@@ -203,7 +190,7 @@ fn is_solicitation(message: &[u8], from: Ipv6Addr) -> bool {
     let ([SOLICITATION, 0, ..], Some(mut options)) = (message, message.get(8..)) else { return false };
     while let [kind, length, ..] = *options {
         let Some(rest) = options.get(usize::from(length) * 8..).filter(|_| length > 0) else { return false };
-        if kind == LINK_ADDRESS && from.is_unspecified() {
+        if kind == SOURCE_LINK_LAYER && from.is_unspecified() {
             return false;
         }
         options = rest;

@@ -15,13 +15,13 @@ const fn padded(len: usize) -> usize {
 /// Space for `N` bytes of control messages, aligned as the kernel wants them.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
-pub(super) struct Control<const N: usize> {
+pub(crate) struct Control<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
 impl<const N: usize> Control<N> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Control { bytes: [0; N], len: 0 }
     }
 
@@ -47,18 +47,18 @@ impl<const N: usize> Control<N> {
         self.len
     }
 
-    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.bytes.as_mut_ptr()
     }
 
     /// The messages in the first `len` bytes, which the kernel has written: (level, type, data).
-    pub(super) fn messages(&self, len: usize) -> Messages<'_> {
+    pub(crate) fn messages(&self, len: usize) -> Messages<'_> {
         Messages { rest: &self.bytes[..len.min(N)] }
     }
 }
 
 /// Walks over control messages; stops at the first that is cut off.
-pub(super) struct Messages<'c> {
+pub(crate) struct Messages<'c> {
     rest: &'c [u8],
 }
 
@@ -76,7 +76,7 @@ impl<'c> Iterator for Messages<'c> {
 }
 
 /// The native-endian int at the start of `bytes`.
-pub(super) fn int(bytes: &[u8]) -> Option<libc::c_int> {
+pub(crate) fn int(bytes: &[u8]) -> Option<libc::c_int> {
     bytes.first_chunk().map(|b| libc::c_int::from_ne_bytes(*b))
 }
 

@@ -14,6 +14,7 @@ mod send;
 mod socket;
 mod steering;
 
+pub(crate) use control::{Control, int};
 pub use error::{OpenError, PathError, SendError};
 pub(crate) use recv::read_any;
 pub use recv::{DATAGRAM_BUFFER, Datagrams, RecvBatch};

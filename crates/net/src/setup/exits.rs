@@ -14,9 +14,8 @@
 //! traffic leave by another interface. Rules that others take away are put back within a second;
 //! until then the firewall drops what would leave by another interface.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::ops::Bound;
 
 use ipnet::{IpNet, Ipv6Net};
 use serde::{Deserialize, Serialize};
@@ -25,6 +24,7 @@ use super::conntrack::{self, Flow};
 use super::grants::GROUP_MARK;
 use super::rule::{Rule, RuleKind};
 use super::ways::ExitTable;
+use super::within::{by_depth, set_of, version};
 use super::{Change, Journal, SetupError, sysctl};
 use crate::nft::{Nft, quoted, table_name};
 
@@ -339,37 +339,12 @@ impl ExitMarks {
     }
 }
 
-fn version(address: IpAddr) -> &'static str {
-    if address.is_ipv4() { "ip" } else { "ip6" }
-}
-
-/// A set of those networks that are `of` this version. In a set they must not overlap.
-fn set_of(networks: &[IpNet], of: &str) -> Option<String> {
-    let all: Vec<IpNet> = networks.iter().filter(|n| version(n.addr()) == of).copied().collect();
-    let all: Vec<String> = IpNet::aggregate(&all).iter().map(IpNet::to_string).collect();
-    (!all.is_empty()).then(|| format!("{{ {} }}", all.join(", ")))
-}
-
 /// Marks by addresses or networks, looked up at once however many there are.
 fn marked(of: &str, pairs: &[String]) -> String {
     if pairs.is_empty() {
         return String::new();
     }
     format!("    meta mark set {of} saddr map {{ {} }}\n", pairs.join(", "))
-}
-
-/// Networks that have others within them, here or `inside`, the widest first; and those that have
-/// none. These do not overlap, so a map may have them.
-pub(super) fn by_depth<T>(all: Vec<(IpNet, T)>, inside: &[IpNet]) -> (Vec<(IpNet, T)>, BTreeMap<IpNet, T>) {
-    let known: BTreeSet<IpNet> = all.iter().map(|(n, _)| *n).chain(inside.iter().map(IpNet::trunc)).collect();
-    // In this order a network comes right before those within it.
-    let is_outer = |(n, _): &(IpNet, T)| {
-        let mut after = known.range((Bound::Excluded(*n), Bound::Unbounded));
-        after.next().is_some_and(|next| n.contains(next))
-    };
-    let (mut outer, apart): (Vec<_>, Vec<_>) = all.into_iter().partition(is_outer);
-    outer.sort_by_key(|(n, _)| n.prefix_len());
-    (outer, apart.into_iter().collect())
 }
 
 #[cfg(test)]

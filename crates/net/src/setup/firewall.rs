@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::within::version;
 use super::{Change, Journal, MARK, SetupError};
 use crate::nft::{LOOP_WAITS, Nft, quoted, table_name};
 
@@ -78,7 +79,7 @@ impl Guard {
     pub(super) fn rules(&self) -> String {
         let device = quoted(&self.device);
         let rule = |address: &IpAddr| {
-            let version = if address.is_ipv4() { "ip" } else { "ip6" };
+            let version = version(*address);
             format!("    iifname != {device} {version} daddr {address} fib saddr type != local drop\n")
         };
         let rules: String = self.addresses.iter().map(rule).collect();

@@ -13,12 +13,11 @@ use ipnet::{IpNet, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
 use super::conntrack::{self, Flow};
-use super::exits::by_depth;
 use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind, keep_rules};
 use super::shaping::{HANDLE, classes, shape};
 use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
-use super::within::is_of;
+use super::within::{by_depth, is_of, version};
 use super::{Change, Journal, SetupError};
 use crate::nft::{Nft, quoted, table_name};
 
@@ -421,10 +420,6 @@ impl Grants {
 /// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a
 /// whole one. A short queue has as many at least.
 pub(super) const BURST: u64 = 200_000;
-
-fn version(address: IpAddr) -> &'static str {
-    if address.is_ipv4() { "ip" } else { "ip6" }
-}
 
 /// A chain of the table; none where it has no rules.
 fn chain(name: &str, place: &str, rules: &str) -> String {

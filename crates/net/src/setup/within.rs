@@ -1,13 +1,41 @@
-//! Networks within each other: what is of the narrower one is not of the wider.
+//! Networks in rules of the firewall: of those within each other the narrower one counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::ops::Bound;
 
 use ipnet::IpNet;
+
+/// The version of an address, as nftables has it.
+pub(super) fn version(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "ip" } else { "ip6" }
+}
+
+/// A set of those networks that are `of` this version. In a set they must not overlap.
+pub(super) fn set_of(networks: &[IpNet], of: &str) -> Option<String> {
+    let all: Vec<IpNet> = networks.iter().filter(|n| version(n.addr()) == of).copied().collect();
+    let all: Vec<String> = IpNet::aggregate(&all).iter().map(IpNet::to_string).collect();
+    (!all.is_empty()).then(|| format!("{{ {} }}", all.join(", ")))
+}
+
+/// Networks that have others within them, here or `inside`, the widest first; and those that have
+/// none. These do not overlap, so a map may have them.
+pub(super) fn by_depth<T>(all: Vec<(IpNet, T)>, inside: &[IpNet]) -> (Vec<(IpNet, T)>, BTreeMap<IpNet, T>) {
+    let known: BTreeSet<IpNet> = all.iter().map(|(n, _)| *n).chain(inside.iter().map(IpNet::trunc)).collect();
+    // In this order a network comes right before those within it.
+    let is_outer = |(n, _): &(IpNet, T)| {
+        let mut after = known.range((Bound::Excluded(*n), Bound::Unbounded));
+        after.next().is_some_and(|next| n.contains(next))
+    };
+    let (mut outer, apart): (Vec<_>, Vec<_>) = all.into_iter().partition(is_outer);
+    outer.sort_by_key(|(n, _)| n.prefix_len());
+    (outer, apart.into_iter().collect())
+}
 
 /// The part of a rule that asks whether an address is of `network`, and of none of `inside` that
 /// lies within it. `side` is `saddr` or `daddr`.
 pub(super) fn is_of(side: &str, network: IpNet, inside: &[IpNet]) -> String {
-    let version = if network.addr().is_ipv4() { "ip" } else { "ip6" };
+    let version = version(network.addr());
     let is_within = |n: &IpNet| *n != network && network.contains(n);
     let within: BTreeSet<IpNet> = inside.iter().map(IpNet::trunc).filter(is_within).collect();
     // In a set they must not overlap.

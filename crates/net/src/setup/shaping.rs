@@ -2,8 +2,8 @@
 //! client with a cap; and where the line's rate is known, a class for each client, all under one of
 //! that rate.
 //!
-//! Such a class is assured the client's part of the line, so that little traffic never waits for
-//! much. What others leave is lent in turns, as long as shares are large.
+//! Such a class has the client's part of the line as its rate, so that little traffic never waits
+//! for much. It borrows what others leave, in proportion to shares (its quantum).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,40 +20,44 @@ const OURS: &str = "qdisc htb 628:";
 const LINE: u16 = u16::MAX;
 /// The class of all clients together that have none of their own.
 const OTHERS: u16 = LINE - 1;
-/// Bytes of a super-packet. A turn carries one at least, however short the turn is.
+/// Bytes of a super-packet. A class sends one at least, however small its quantum is.
 const SUPER_PACKET: u64 = 64_000;
-/// Bytes of the longest turn, which all others wait for.
-const LONGEST_TURN: u64 = 640_000;
-/// What a class is assured at least: the kernel has 32 bits for the time that a burst takes.
-const LEAST_BPS: u64 = 1_000;
+/// The largest quantum, bytes: all others wait for it.
+const QUANTUM_MAX: u64 = 640_000;
+/// Bytes that all queues together may hold, but for what each has at least.
+const ALL_QUEUES: u64 = 64_000_000;
+/// The least and the most that one queue may hold, bytes.
+const QUEUE: [u64; 2] = [256_000, 4_000_000];
+/// The least rate of a class: the kernel has 32 bits for the time that a burst takes.
+const RATE_MIN_BPS: u64 = 1_000;
 const TC: Tool = Tool {
     program: "tc",
     purpose: "bounding clients' rates (`ropewalk limit`, `serve --down-rate`)",
     package: "iproute2",
 };
 
-/// What a class may send, bits a second, and bytes in its turn.
+/// Parameters of a class, as HTB names them: bits a second, and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
-    assured_bps: u64,
-    most_bps: u64,
-    turn: u64,
+    rate_bps: u64,
+    ceil_bps: u64,
+    quantum: u64,
 }
 
 impl Class {
     fn exactly(bps: u64) -> Class {
-        Class { assured_bps: bps, most_bps: bps, turn: SUPER_PACKET }
+        Class { rate_bps: bps, ceil_bps: bps, quantum: SUPER_PACKET }
     }
 
     /// As tc has it.
     fn words(self) -> String {
         // A timer that comes late by less than 2 ms costs no rate.
         let burst = |bps: u64| (bps / 8 / 500).max(3_000);
-        let Class { assured_bps, most_bps, turn } = self;
+        let Class { rate_bps, ceil_bps, quantum } = self;
         format!(
-            "htb rate {assured_bps}bit ceil {most_bps}bit quantum {turn} burst {} cburst {}",
-            burst(assured_bps),
-            burst(most_bps)
+            "htb rate {rate_bps}bit ceil {ceil_bps}bit quantum {quantum} burst {} cburst {}",
+            burst(rate_bps),
+            burst(ceil_bps)
         )
     }
 }
@@ -88,9 +92,9 @@ pub(super) fn classes(grants: &Grants) -> BTreeMap<u16, Class> {
     let shares = || limits.iter().map(|l| u64::from(l.share)).chain([1]);
     let (all, largest) = (shares().sum::<u64>(), shares().max().unwrap_or(1));
     let class = |share: u64, cap: Option<u64>| {
-        let most_bps = cap.map_or(line, |cap| cap.min(line));
-        let assured_bps = (line * share / all).min(most_bps).max(LEAST_BPS);
-        Class { assured_bps, most_bps, turn: share * SUPER_PACKET.min(LONGEST_TURN / largest) }
+        let ceil_bps = cap.map_or(line, |cap| cap.min(line));
+        let rate_bps = (line * share / all).min(ceil_bps).max(RATE_MIN_BPS);
+        Class { rate_bps, ceil_bps, quantum: share * SUPER_PACKET.min(QUANTUM_MAX / largest) }
     };
     let of = |l: &Limit| (l.class, class(l.share.into(), l.down_bps));
     limits.iter().map(of).chain([(OTHERS, class(1, None))]).collect()
@@ -115,7 +119,11 @@ pub(super) fn shape(stood: Option<&Grants>, wanted: &Grants) -> Result<(), Setup
     }
     TC.run(&["-batch", "-"], &changes(wanted, &before, &after))?;
     if let Err(error) = TC.run(&["-batch", "-"], &queues(device, &before, &after, fair)) {
-        tracing::debug!("{error}: clients have one short queue each");
+        if before.is_empty() {
+            tracing::warn!(
+                "{error}: clients have one short queue each, not FQ-CoDel (`modprobe sch_fq_codel`)"
+            );
+        }
         TC.run(&["-batch", "-"], &queues(device, &before, &after, short))?;
     }
     Ok(())
@@ -123,15 +131,15 @@ pub(super) fn shape(stood: Option<&Grants>, wanted: &Grants) -> Result<(), Setup
 
 /// CoDel is slow to shorten a flood, so there are limits: there may be a thousand queues. A client
 /// has few flows at once, and their number cannot be changed later.
-fn fair(class: &Class, is_new: bool) -> String {
-    let bytes = (class.most_bps / 8 / 4).clamp(256_000, 4_000_000);
+fn fair(class: &Class, most: u64, is_new: bool) -> String {
+    let bytes = (class.ceil_bps / 8 / 4).clamp(QUEUE[0], most);
     let flows = if is_new { " flows 256" } else { "" };
     format!("fq_codel limit 1000 memory_limit {bytes}{flows}")
 }
 
 /// Where the kernel has no FQ-CoDel.
-fn short(class: &Class, _is_new: bool) -> String {
-    format!("bfifo limit {}", (class.assured_bps / 8 / 4).max(BURST))
+fn short(class: &Class, _most: u64, _is_new: bool) -> String {
+    format!("bfifo limit {}", (class.rate_bps / 8 / 4).max(BURST))
 }
 
 /// What makes the classes `after` of those `before`; of none, the whole tree.
@@ -160,20 +168,27 @@ fn changes(wanted: &Grants, before: &BTreeMap<u16, Class>, after: &BTreeMap<u16,
     all
 }
 
-/// The queue in each class that is new, or may send more or less at most than before.
+/// What a queue may hold where there are these, bytes. It seldom changes as clients come and go.
+fn most(classes: &BTreeMap<u16, Class>) -> u64 {
+    let count = (classes.len() as u64).next_power_of_two();
+    (ALL_QUEUES / count).clamp(QUEUE[0], QUEUE[1])
+}
+
+/// The queue in each class that is new, or whose queue may be longer or shorter than before.
 fn queues(
     device: &str,
     before: &BTreeMap<u16, Class>,
     after: &BTreeMap<u16, Class>,
-    kind: impl Fn(&Class, bool) -> String,
+    kind: impl Fn(&Class, u64, bool) -> String,
 ) -> String {
+    let (most, was) = (most(after), most(before));
     let queue = |(number, class): (&u16, &Class)| {
         let old = before.get(number);
-        if old.is_some_and(|old| old.most_bps == class.most_bps) {
+        if old.is_some_and(|old| (old.ceil_bps, was) == (class.ceil_bps, most)) {
             return None;
         }
         let verb = if old.is_some() { "change" } else { "add" };
-        let kind = kind(class, old.is_none());
+        let kind = kind(class, most, old.is_none());
         Some(format!("qdisc {verb} dev {device} parent {HANDLE}:{number:x} {kind}\n"))
     };
     after.iter().filter_map(queue).collect()
@@ -212,11 +227,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_divided_by_shares_and_lent_as_far_as_caps_let() {
+    fn a_line_is_divided_by_shares_and_borrowed_as_far_as_caps_let() {
         let capped = limit(4, Some(2 * M), 2);
         let line = grants(Some(50 * M), vec![limit(2, None, 1), limit(3, None, 6), capped]);
         let all = classes(&line);
-        let class = |assured_bps, most_bps, turn| Class { assured_bps, most_bps, turn };
+        let class = |rate_bps, ceil_bps, quantum| Class { rate_bps, ceil_bps, quantum };
         // Others count as one.
         let expected = BTreeMap::from([
             (1, class(5 * M, 50 * M, 64_000)),
@@ -237,16 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn no_turn_is_longer_than_others_can_wait() {
+    fn no_quantum_is_larger_than_others_can_wait() {
         let line = grants(Some(50 * M), vec![limit(2, None, 1), limit(3, None, 100)]);
-        let turns: Vec<u64> = classes(&line).values().map(|class| class.turn).collect();
-        assert_eq!(turns, [6_400, LONGEST_TURN, 6_400]);
+        let quanta: Vec<u64> = classes(&line).values().map(|class| class.quantum).collect();
+        assert_eq!(quanta, [6_400, QUANTUM_MAX, 6_400]);
     }
 
     #[test]
-    fn many_clients_on_a_narrow_line_are_assured_what_the_kernel_can_count() {
+    fn many_clients_on_a_narrow_line_have_rates_that_the_kernel_can_count() {
         let line = grants(Some(64_000), (2..250).map(|last| limit(last, None, 1)).collect());
-        assert!(classes(&line).values().all(|class| class.assured_bps == LEAST_BPS));
+        assert!(classes(&line).values().all(|class| class.rate_bps == RATE_MIN_BPS));
     }
 
     #[test]
@@ -261,7 +276,7 @@ mod tests {
         let lines: Vec<&str> = commands.lines().collect();
         assert_eq!(lines[0], "class del dev rw0 classid 628:1");
         assert!(lines.len() == 2 && lines[1].contains("classid 628:4 "), "{commands}");
-        assert_eq!(queues("rw0", &old, &new, |_, _| "q".into()), "qdisc add dev rw0 parent 628:4 q\n");
+        assert_eq!(queues("rw0", &old, &new, |_, _, _| "q".into()), "qdisc add dev rw0 parent 628:4 q\n");
     }
 
     #[test]
@@ -273,7 +288,12 @@ mod tests {
         };
         assert_eq!(queues("rw0", &free, &capped, fair), change(256_000));
         assert_eq!(queues("rw0", &capped, &free, fair), change(1_250_000));
-        let wide = Class::exactly(1_000 * M);
-        assert_eq!(fair(&wide, true), "fq_codel limit 1000 memory_limit 4000000 flows 256");
+        let wide = |clients: u16| {
+            let all: BTreeMap<u16, Class> = (1..=clients).map(|n| (n, Class::exactly(1_000 * M))).collect();
+            fair(&all[&1], most(&all), true)
+        };
+        assert_eq!(wide(1), "fq_codel limit 1000 memory_limit 4000000 flows 256");
+        assert_eq!(wide(60), "fq_codel limit 1000 memory_limit 1000000 flows 256");
+        assert_eq!(wide(1025), "fq_codel limit 1000 memory_limit 256000 flows 256");
     }
 }

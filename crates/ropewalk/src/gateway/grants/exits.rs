@@ -188,8 +188,7 @@ impl Grants {
 impl Inside<'_> {
     /// A client's addresses, and networks behind it.
     fn of(&self, client: &KnownClient) -> Vec<IpNet> {
-        let own = client.inside.iter().copied().map(IpNet::from);
-        own.chain(self.behind.get(&client.name).into_iter().flatten().copied()).collect()
+        super::networks_of(&client.name, &client.inside, self.behind)
     }
 
     /// It gets no other address when it comes in the next time.

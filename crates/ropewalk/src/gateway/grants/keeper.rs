@@ -273,9 +273,13 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
+    let mut enforced: Option<Instant> = None;
     loop {
         match wishes.recv_timeout(LOOK) {
             Ok(()) => {
+                // Clients come and go as often as they like.
+                std::thread::sleep(enforced.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed())));
+                enforced = Some(Instant::now());
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
             }

@@ -1,6 +1,6 @@
 //! Caps of clients' rates, and shares of the line.
 
-use super::{Circumstances, Grants, MOST, full, known};
+use super::{Circumstances, Grants, MOST, full, known, networks_of};
 use crate::config::BitRate;
 use crate::exit::{Code, failure};
 use crate::state::clients::KnownClient;
@@ -120,11 +120,7 @@ impl Grants {
         wanted: &mut setup::Grants,
     ) {
         let others = clients.iter().filter(|c| !c.inside.is_empty() && !self.limits.contains_key(&c.name));
-        let limit = |client: &KnownClient| {
-            let own = client.inside.iter().copied().map(IpNet::from);
-            let behind = behind.get(&client.name).into_iter().flatten().copied();
-            Limit::default().of(own.chain(behind).collect())
-        };
+        let limit = |c: &KnownClient| Limit::default().of(networks_of(&c.name, &c.inside, behind));
         let room = MOST.saturating_sub(wanted.limits.len());
         wanted.limits.extend(others.take(room).map(limit));
         wanted.line_bps = Some(line.0);

@@ -165,6 +165,12 @@ pub(crate) struct Circumstances {
     pub has_no_down_rate: bool,
 }
 
+/// A client's addresses, and the networks behind it.
+fn networks_of(client: &str, inside: &[IpAddr], behind: &BTreeMap<String, Vec<IpNet>>) -> Vec<IpNet> {
+    let own = inside.iter().copied().map(IpNet::from);
+    own.chain(behind.get(client).into_iter().flatten().copied()).collect()
+}
+
 impl Grants {
     /// Makes a change, or says why not. Returns what there is to say.
     pub(crate) fn change(&mut self, change: Change, here: &Circumstances) -> anyhow::Result<String> {
@@ -324,11 +330,7 @@ impl Grants {
             of(&f.client).iter().copied().map(by).collect::<Vec<_>>()
         };
         let group = |m: &BTreeSet<String>| m.iter().flat_map(|name| of(name)).copied().collect::<Vec<_>>();
-        let networks = |name: &String| {
-            let inside = of(name).iter().copied().map(IpNet::from);
-            inside.chain(behind.get(name).into_iter().flatten().copied()).collect::<Vec<_>>()
-        };
-        let limit = |(name, limit): (&String, &Limit)| limit.of(networks(name));
+        let limit = |(name, limit): (&String, &Limit)| limit.of(networks_of(name, of(name), behind));
         setup::Grants {
             device: device.into(),
             forwards: self.forwards.iter().filter(leads).flat_map(forward).collect(),

@@ -300,10 +300,10 @@ pub fn open(interface: &str, every: Duration) -> Result<Opened, FeedbackError> {
 
 /// The index of an interface.
 fn index_of(interface: &str) -> Result<u32, FeedbackError> {
-    let any = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None);
-    let any = any.map_err(std::io::Error::from)?;
-    let index = rustix::net::netdevice::name_to_index(&any, interface);
-    index.map_err(|_| FeedbackError::NoSuchInterface(interface.to_owned()))
+    crate::links::index_of(interface).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENODEV) => FeedbackError::NoSuchInterface(interface.to_owned()),
+        _ => e.into(),
+    })
 }
 
 #[cfg(test)]

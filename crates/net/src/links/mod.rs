@@ -40,6 +40,13 @@ pub enum LinkError {
     System(#[from] std::io::Error),
 }
 
+/// The index of an interface of the calling thread's network namespace.
+pub(crate) fn index_of(interface: &str) -> std::io::Result<u32> {
+    use rustix::net::{AddressFamily, SocketType, netdevice, socket};
+    let any = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    Ok(netdevice::name_to_index(&any, interface)?)
+}
+
 /// Reads a message as the functions of this module do; for the fuzzer.
 pub(crate) fn read_any(message: &RouteNetlinkMessage) {
     match message {

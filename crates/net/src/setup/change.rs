@@ -12,11 +12,11 @@ use super::exits::ExitMarks;
 use super::firewall::{Guard, KillSwitch};
 use super::global::GlobalNetwork;
 use super::grants::Grants;
-use super::lan::{LanAddress, LanFilter};
+use super::lan::{LAN_HELD_BACK, LanAddress, LanFilter};
 use super::neighbours::NeighbourProxies;
 use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
-use super::rule::Rule;
+use super::rule::{Rule, RuleKind};
 use super::sysctl::Sysctl;
 use super::ways::ExitTable;
 
@@ -180,7 +180,14 @@ impl Change {
     }
 
     /// It stays when its bond fails.
-    pub(super) fn is_kill_switch(&self) -> bool {
+    pub fn is_kill_switch(&self) -> bool {
         matches!(self, Change::KillSwitch(_))
+    }
+
+    /// It holds back what hosts at the interface send with addresses of a network that is, or was, behind
+    /// this machine ([`super::LanRoutes`]).
+    pub fn holds_hosts_back(&self, interface: &str) -> bool {
+        let Change::Rule(Rule { priority: LAN_HELD_BACK, does, .. }) = self else { return false };
+        matches!(does, RuleKind::InFromToUnreachable { interface: at, .. } if at == interface)
     }
 }

@@ -66,15 +66,15 @@ impl Journal {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(state_dir, flags, Mode::empty());
         let dir = dir.map_err(|e| SetupError::Journal { path: state_dir.join(FILE), source: e.into() })?;
-        Journal::open_in(dir, state_dir, false)
+        Journal::open_in(dir, state_dir, |_| false)
     }
 
-    /// The same in a directory that is open, called `state_dir`. A kill switch of a former process may be kept: then it stands, and is this
-    /// journal's to take back.
+    /// The same in a directory that is open, called `state_dir`. What holds something back may stay
+    /// ([`Change::is_kill_switch`], [`Change::holds_hosts_back`]): then it is this journal's to take back.
     pub fn open_in(
         dir: OwnedFd,
         state_dir: &Path,
-        keep_kill_switch: bool,
+        stays: impl Fn(&Change) -> bool,
     ) -> Result<(Journal, usize), SetupError> {
         let path = state_dir.join(FILE);
         let failed = |source| SetupError::Journal { path: path.clone(), source };
@@ -85,8 +85,7 @@ impl Journal {
         })?;
         let here = Place::here().map_err(failed)?;
         let all = read(&file, &here).map_err(failed)?.into_iter();
-        let (kept, left): (Vec<Change>, Vec<Change>) =
-            all.partition(|c| keep_kill_switch && c.is_kill_switch());
+        let (kept, left): (Vec<Change>, Vec<Change>) = all.partition(stays);
         let left_behind = left.len();
         let mut journal = Journal {
             path: path.clone(),
@@ -526,7 +525,7 @@ mod tests {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(&dir, flags, Mode::empty()).unwrap();
         let opened = tracing::subscriber::with_default(Removes(stuck.clone()), || {
-            Journal::open_in(handle, &dir, true).is_ok()
+            Journal::open_in(handle, &dir, Change::is_kill_switch).is_ok()
         });
         assert!(!opened && !stuck.exists(), "stuck at first, and gone when the journal was dropped");
         let noted = read(File::open(dir.join(FILE)).unwrap(), &here).unwrap();

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! They come before the rules of a bond's default route ([`super::Routes`]), and are for IPv6 alone.
-//! They name the interface, since this machine's address inside is of the network, too: what it sends itself goes as its own routes say.
+//! They name the interface, since this machine's address inside is of the network, too: what it
+//! sends itself goes as its own routes say.
 //! Anybody may send to the network by the bond, so a table of the firewall drops what comes by the
 //! bond for another IPv6 address. It also keeps other interfaces out of the network: what they bring
 //! from there or for it is dropped, and no host speaks as this machine.
@@ -23,13 +24,18 @@ use serde::{Deserialize, Serialize};
 
 use super::routes::{delete_route_by, route_by};
 use super::rule::{Rule, RuleKind};
-use super::sysctl::forward_behind;
+use super::sysctl::forward_v6;
 use super::{Change, Journal, SetupError, device, remove_address};
+use crate::links::index_of;
 use crate::netlink::Netlink;
 use crate::nft::{LOOP_WAITS, Nft, quoted, table_name};
 
 /// The first of the three rule priorities.
 pub const LAN_PRIORITY: u32 = 29_290;
+/// The priority of what holds hosts back.
+pub(super) const LAN_HELD_BACK: u32 = LAN_PRIORITY + 2;
+/// Networks that were given before, at most: a gateway may not change its mind for ever.
+const PAST: usize = 8;
 /// The table with the way into the bond: the same number.
 pub const LAN_TABLE: u32 = LAN_PRIORITY;
 
@@ -89,8 +95,7 @@ impl LanAddress {
 
     pub(super) fn add(&self) -> Result<(), SetupError> {
         let address = IpNet::V6(self.address);
-        let index =
-            index_of(&self.interface).ok_or_else(|| SetupError::NoInterface(self.interface.clone()))?;
+        let index = index_of(&self.interface).map_err(|_| SetupError::NoInterface(self.interface.clone()))?;
         let message = RouteNetlinkMessage::NewAddress(device::message(index, address));
         let added = Netlink::open().and_then(|mut n| n.change(message, NLM_F_CREATE | NLM_F_REPLACE));
         added.map_err(|e| device::failed(&self.interface, address, e))
@@ -98,7 +103,11 @@ impl LanAddress {
 
     /// With its interface it is gone.
     pub(super) fn delete(&self) -> Result<(), SetupError> {
-        index_of(&self.interface).map_or(Ok(()), |index| remove_address(index, self.address.into()))
+        match index_of(&self.interface) {
+            Ok(index) => remove_address(index, self.address.into()),
+            Err(e) if e.raw_os_error() == Some(libc::ENODEV) => Ok(()),
+            Err(e) => Err(SetupError::system("looking up an interface", e)),
+        }
     }
 }
 
@@ -137,6 +146,7 @@ impl LanFilter {
              \x20 chain forward {{\n\
              \x20   type filter hook forward priority filter; policy accept;\n\
              \x20   iifname {bond} oifname != {lan} ip6 daddr {network} drop\n\
+             \x20   iifname {lan} oifname != {{ {bond}, {lan} }} ip6 saddr {network} drop\n\
              \x20 }}\n"
         )
     }
@@ -149,23 +159,38 @@ impl LanRoutes {
     /// # Errors
     /// The first that there was; then nothing of it stands but that IPv6 is passed on.
     pub fn add(&self, journal: &mut Journal) -> Result<(), SetupError> {
-        forward_behind(journal, &self.interface)?;
+        forward_v6(journal, Some(&self.interface))?;
+        let held_back = self.held_back();
+        let mut make = |change| match change == held_back && journal.changes().contains(&change) {
+            true => Ok(()),
+            false => journal.make(change),
+        };
         let added = route_by(self.index, everywhere(), LAN_TABLE)
-            .and_then(|()| self.changes().into_iter().try_for_each(|change| journal.make(change)));
+            .and_then(|()| self.changes().into_iter().try_for_each(&mut make));
         if added.is_err() {
             let gone = self.remove(journal);
-            gone.unwrap_or_else(|error| tracing::warn!(%error, "rules are left behind"));
+            gone.unwrap_or_else(|error| tracing::warn!(%error, "rules are left behind: stop the client, then `ropewalk restore` takes them back"));
         }
         added
     }
 
-    /// Takes the route and rules back.
+    /// Whether so many other networks were given since this machine's journal is empty that this one
+    /// is too many.
+    pub fn is_too_many(&self, journal: &Journal) -> bool {
+        let all = journal.changes();
+        let known = all.iter().filter(|c| c.holds_hosts_back(&self.interface)).count();
+        known >= PAST && !all.contains(&self.held_back())
+    }
+
+    /// Takes the route and rules back, but not what holds hosts back: they may use an address for two
+    /// hours after it was taken back (RFC 4862 §5.5.3), and not in the clear.
     ///
     /// # Errors
     /// The first that there was; what else can be done is done.
     pub fn remove(&self, journal: &mut Journal) -> Result<(), SetupError> {
         let mut outcome = Ok(());
-        for change in self.changes().iter().rev() {
+        let held_back = self.held_back();
+        for change in self.changes().iter().rev().filter(|c| **c != held_back) {
             if journal.changes().contains(change) {
                 outcome = outcome.and(journal.undo(change));
             }
@@ -186,7 +211,15 @@ impl LanRoutes {
         }
     }
 
-    /// What holds back comes first and goes last, and the exception before the rule.
+    fn held_back(&self) -> Change {
+        let does = RuleKind::InFromToUnreachable {
+            interface: self.interface.clone(),
+            network: IpNet::V6(self.network),
+        };
+        Change::Rule(Rule { v6: true, priority: LAN_HELD_BACK, does })
+    }
+
+    /// What holds back comes first, and the exception before the rule.
     fn changes(&self) -> [Change; 4] {
         let (device, interface) = (self.device.clone(), self.interface.clone());
         let filter = LanFilter { device, interface, network: self.network, inside: self.inside };
@@ -194,7 +227,7 @@ impl LanRoutes {
         let (network, interface) = (IpNet::V6(self.network), || self.interface.clone());
         [
             Change::LanFilter(filter),
-            rule(2, RuleKind::InFromToUnreachable { interface: interface(), network }),
+            self.held_back(),
             rule(0, RuleKind::InFromMainWithoutDefault { interface: interface(), network }),
             rule(1, RuleKind::InFromToTable { interface: interface(), network, table: LAN_TABLE }),
         ]
@@ -203,10 +236,4 @@ impl LanRoutes {
 
 fn everywhere() -> IpNet {
     IpNet::V6(Ipv6Net::default())
-}
-
-/// The index of an interface of the calling thread's network namespace, if it is there.
-fn index_of(interface: &str) -> Option<u32> {
-    let any = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None);
-    rustix::net::netdevice::name_to_index(&any.ok()?, interface).ok()
 }

@@ -60,7 +60,8 @@ pub enum RuleKind {
         /// The table.
         table: u32,
     },
-    /// Packets from the network that came in by the interface look into the main table, but not at its default route.
+    /// Packets from the network that came in by the interface look into the main table, but not at
+    /// its default route.
     InFromMainWithoutDefault {
         /// The interface's name.
         interface: String,
@@ -201,28 +202,18 @@ impl Rule {
             }
             RuleKind::InFromMainWithoutDefault { interface, network } => {
                 header.src_len = network.prefix_len();
-                attributes.extend([
-                    RuleAttribute::Iifname(interface.clone()),
-                    RuleAttribute::Source(network.addr()),
-                    RuleAttribute::Table(MAIN),
-                    RuleAttribute::SuppressPrefixLen(0),
-                ]);
+                attributes.extend(in_from(interface, *network));
+                attributes.extend([RuleAttribute::Table(MAIN), RuleAttribute::SuppressPrefixLen(0)]);
             }
             RuleKind::InFromToTable { interface, network, table } => {
                 header.src_len = network.prefix_len();
-                attributes.extend([
-                    RuleAttribute::Iifname(interface.clone()),
-                    RuleAttribute::Source(network.addr()),
-                    RuleAttribute::Table(*table),
-                ]);
+                attributes.extend(in_from(interface, *network));
+                attributes.push(RuleAttribute::Table(*table));
             }
             RuleKind::InFromToUnreachable { interface, network } => {
                 header.action = RuleAction::Unreachable;
                 header.src_len = network.prefix_len();
-                attributes.extend([
-                    RuleAttribute::Iifname(interface.clone()),
-                    RuleAttribute::Source(network.addr()),
-                ]);
+                attributes.extend(in_from(interface, *network));
             }
             RuleKind::ByToTable { interface, table } => {
                 attributes.extend([RuleAttribute::Oifname(interface.clone()), RuleAttribute::Table(*table)]);
@@ -293,6 +284,11 @@ pub fn keep_rules(journal: &Journal) -> Result<usize, SetupError> {
         }
     }
     outcome.map(|()| back)
+}
+
+/// Selects what came in by the interface from the network.
+fn in_from(interface: &str, network: IpNet) -> [RuleAttribute; 2] {
+    [RuleAttribute::Iifname(interface.to_owned()), RuleAttribute::Source(network.addr())]
 }
 
 fn failed(error: io::Error) -> SetupError {

@@ -146,20 +146,17 @@ pub fn forwarding(journal: &mut Journal, v4: bool, v6: bool) -> Result<(), Setup
     if v6 { forward_v6(journal, None) } else { Ok(()) }
 }
 
-/// Lets IPv6 through for a network at `lan`. A host there that says it is a router is none of this
-/// machine's: the interface keeps its setting, by which one that forwards hears no router.
-pub(super) fn forward_behind(journal: &mut Journal, lan: &str) -> Result<(), SetupError> {
-    forward_v6(journal, Some(lan))
-}
-
-/// All interfaces but `lan` go on listening to router advertisements.
-fn forward_v6(journal: &mut Journal, lan: Option<&str>) -> Result<(), SetupError> {
+/// Lets IPv6 through. All interfaces but `lan` go on listening to router advertisements: a host there
+/// that says it is a router is none of this machine's.
+pub(super) fn forward_v6(journal: &mut Journal, lan: Option<&str>) -> Result<(), SetupError> {
     let links = crate::links::list()
         .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
     for link in links.iter().filter(|link| !link.loopback && Some(link.name.as_str()) != lan) {
         let key = format!("ipv6/conf/{}/accept_ra", link.name);
-        // 2 may be another bond's doing.
-        if read(&key).is_ok_and(|value| value == "1" || value == "2") {
+        let is = |key: &str, what: &str| read(key).is_ok_and(|value| value == what);
+        // By 1 an interface that forwards hears no router, and is not to hear one now. 2 may be another bond's doing.
+        let hears = || is(&format!("ipv6/conf/{}/forwarding", link.name), "0");
+        if is(&key, "2") || is(&key, "1") && hears() {
             plan(journal, key, "2")?;
         }
     }

@@ -103,7 +103,8 @@ impl Shape {
         Shape { record: RECORD[0] * 2, unsent: UNSENT[0], loses: false, next: Time::ZERO }
     }
 
-    /// Works both out anew, when it is time. From the first loss on TCP has BBR, which does not slow down for each.
+    /// Works both out anew, when it is time. From the first loss on TCP has BBR, which does not slow
+    /// down for each.
     pub(super) fn update(&mut self, stream: &TcpStream, now: Time) {
         if now < self.next {
             return;

@@ -153,7 +153,7 @@ fn serve_metrics(address: Option<SocketAddr>, outbox: &Outbox) -> anyhow::Result
 
 /// The state directory and its journal, whatever a killed predecessor has left taken back.
 fn open_journal(dir: &StateDir) -> anyhow::Result<TakesBack> {
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }

@@ -5,11 +5,11 @@ use super::network::change;
 use crate::firewall::TakesBack;
 use crate::report::LanStatus;
 use crate::state::pool::network_behind;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::advertise::{Advertisement, RouterSocket};
 use ropewalk_net::links::Link;
-use ropewalk_net::setup::{Change, LanAddress, LanRoutes};
+use ropewalk_net::setup::{Change, LanAddress, LanRoutes, SetupError};
 use ropewalk_session::Accept;
 use ropewalk_time::{Duration, Time};
 use std::net::{IpAddr, Ipv6Addr};
@@ -65,10 +65,12 @@ struct Pace {
 }
 
 impl Pace {
-    const FIRST: (u32, Duration) = (3, Duration::from_secs(16));
-    const PAUSE: (Duration, Duration) = (Duration::from_secs(200), Duration::from_secs(600));
-    const LEAST: Duration = Duration::from_secs(3);
-    const ANSWER: Duration = Duration::from_millis(500);
+    const MAX_INITIAL_ADVERTISEMENTS: u32 = 3;
+    const MAX_INITIAL_INTERVAL: Duration = Duration::from_secs(16);
+    const MIN_INTERVAL: Duration = Duration::from_secs(200);
+    const MAX_INTERVAL: Duration = Duration::from_secs(600);
+    const MIN_DELAY_BETWEEN_RAS: Duration = Duration::from_secs(3);
+    const MAX_RA_DELAY_TIME: Duration = Duration::from_millis(500);
 
     fn new(now: Time) -> Pace {
         Pace { sent: 0, last: None, due: now }
@@ -77,14 +79,15 @@ impl Pace {
     /// One was sent. `random` is from 0 to 1.
     fn sent(&mut self, random: f64, now: Time) {
         (self.sent, self.last) = (self.sent.saturating_add(1), Some(now));
-        let pause = Pace::PAUSE.0 + (Pace::PAUSE.1 - Pace::PAUSE.0).mul_f64(random);
-        self.due = now + if self.sent < Pace::FIRST.0 { pause.min(Pace::FIRST.1) } else { pause };
+        let pause = Pace::MIN_INTERVAL + (Pace::MAX_INTERVAL - Pace::MIN_INTERVAL).mul_f64(random);
+        let is_initial = self.sent < Pace::MAX_INITIAL_ADVERTISEMENTS;
+        self.due = now + if is_initial { pause.min(Pace::MAX_INITIAL_INTERVAL) } else { pause };
     }
 
     /// A host asks. All hosts hear one answer, some time after the last.
     fn asked(&mut self, random: f64, now: Time) {
-        let soon = now + Pace::ANSWER.mul_f64(random);
-        let least = self.last.map_or(soon, |last| soon.max(last + Pace::LEAST));
+        let soon = now + Pace::MAX_RA_DELAY_TIME.mul_f64(random);
+        let least = self.last.map_or(soon, |last| soon.max(last + Pace::MIN_DELAY_BETWEEN_RAS));
         self.due = self.due.min(least);
     }
 }
@@ -165,12 +168,7 @@ impl Lan {
         &self.interface
     }
 
-    /// Packets from anywhere come by the bond for the network.
-    pub(super) fn leads_here(&self) -> bool {
-        self.routes.is_some()
-    }
-
-    /// The network, while it leads here.
+    /// The network, while packets from anywhere come by the bond for it.
     pub(super) fn network(&self) -> Option<Ipv6Net> {
         self.routes.as_ref().map(|routes| routes.network)
     }
@@ -184,8 +182,11 @@ impl Lan {
     pub(super) fn on_accept(&mut self, accept: &Accept, journal: &TakesBack) {
         let given = accept.ipv6.as_ref().and_then(|told| Some((network_behind(told)?, told.client)));
         let mtu = [self.mtu[0], accept.tun_mtu.into()];
-        if (given, mtu) != (self.given, self.mtu) {
+        if given != self.given {
             self.withdraw(journal);
+        }
+        if (given, mtu) != (self.given, self.mtu) {
+            (self.advertiser, self.again, self.pause) = (None, Time::NEVER, AGAIN[0]);
         }
         (self.connected, self.given, self.mtu) = (true, given, mtu);
     }
@@ -204,11 +205,15 @@ impl Lan {
             advertiser.keep_address(journal, link);
             return false;
         }
+        // What failed waits, whatever else happens to links.
+        if link.is_some() && self.again != Time::NEVER && now < self.again {
+            return false;
+        }
         (self.advertiser, self.again) = (None, Time::NEVER);
         if !self.connected {
             return false;
         }
-        let led = self.leads_here();
+        let led = self.network();
         let begun = self.begin(journal, (index, device), (links, link), now);
         let why = begun.err().map(|error| format!("{error:#}"));
         if let Some(why) = why.as_ref().filter(|why| self.why.as_ref() != Some(*why)) {
@@ -221,7 +226,7 @@ impl Lan {
         } else {
             self.pause = AGAIN[0];
         }
-        self.advertiser.is_some() || led != self.leads_here()
+        self.advertiser.is_some() || led != self.network()
     }
 
     fn begin(
@@ -237,6 +242,8 @@ impl Lan {
             check(&own, device, links).map_err(anyhow::Error::msg)?;
             let (device, interface) = (device.to_owned(), self.interface.clone());
             let routes = LanRoutes { index, device, interface, network, inside };
+            let is_too_many = change(journal, |journal| Ok::<_, SetupError>(routes.is_too_many(journal)))?;
+            ensure!(!is_too_many, "the gateway gives one network after the other: start this client again");
             change(journal, |journal| routes.add(journal))?;
             self.routes = Some(routes);
         }

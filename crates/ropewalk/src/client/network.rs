@@ -185,12 +185,9 @@ impl Network {
     /// The networks behind the gateway: what the routes name, and the network inside. A network behind
     /// this machine speaks with all.
     pub(crate) fn behind(&self) -> Vec<IpNet> {
-        let of_lan = EVERYWHERE.into_iter().filter(|n| n.addr().is_ipv6() && self.leads_to_lan());
+        let lan = self.lan.as_ref().and_then(Lan::network);
+        let of_lan = EVERYWHERE.into_iter().filter(|n| n.addr().is_ipv6() && lan.is_some());
         self.wanted.iter().chain(&self.addresses).map(IpNet::trunc).chain(of_lan).collect()
-    }
-
-    fn leads_to_lan(&self) -> bool {
-        self.lan.as_ref().is_some_and(Lan::leads_here)
     }
 
     /// Whether these routes leave a way where a kill switch leaves none but the bond.

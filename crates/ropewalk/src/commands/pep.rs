@@ -131,7 +131,7 @@ fn start(args: &PepDaemon) -> anyhow::Result<()> {
     refuse_translation()?;
     let dir = StateDir::open(&args.state)?;
     let _lock = dir.lock()?;
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }

@@ -18,7 +18,7 @@ pub(super) fn run(args: &Restore) -> anyhow::Result<()> {
     let dir = StateDir::open(&args.state.find()?)?;
     let _lock = dir.lock()?;
     refuse_elsewhere(dir.path())?;
-    let (journal, changes) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, changes) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
     journal.restore()?;
     match changes {
         0 => eprintln!("nothing was left behind"),

@@ -121,7 +121,7 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&options.state)?;
     let _lock = dir.lock()?;
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }

@@ -24,7 +24,7 @@ use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::{ClientConfig, Engine};
 use ropewalk_net::links::Follower;
 use ropewalk_net::poll::Signals;
-use ropewalk_net::setup::{Journal, forwarding, kill_switch};
+use ropewalk_net::setup::{Change, Journal, forwarding, kill_switch};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::{clock, privileges};
 use ropewalk_session::{BackhaulEnd, CipherSet, Host, Layer, Token};
@@ -140,7 +140,11 @@ pub(super) fn start(file: Settings, reload: Reload, state: &Path, options: Optio
     if has_kill_switch {
         check_kill_switch(&file.up, &token).map_err(|words| failure(Code::Usage, words))?;
     }
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), has_kill_switch)?;
+    let lan = file.up.lan.as_deref();
+    let stays = |change: &Change| {
+        has_kill_switch && change.is_kill_switch() || lan.is_some_and(|lan| change.holds_hosts_back(lan))
+    };
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), stays)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }

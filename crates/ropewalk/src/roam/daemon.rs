@@ -68,7 +68,7 @@ pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
     let (roam, metrics) = (file.roam, more.metrics.or(file.metrics.listen));
     let dir = StateDir::open(&state_dir(&roam))?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), false)?;
+    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
     if left_behind > 0 {
         tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
     }

@@ -78,7 +78,7 @@ mod tests {
     fn a_radio_that_cannot_be_switched_on_is_no_end_and_said_once() {
         let scratch = crate::state::tests::Scratch::new();
         let (dir, path) = (scratch.0.handle().unwrap(), scratch.0.path());
-        let (mut journal, _) = Journal::open_in(dir, path, false).unwrap();
+        let (mut journal, _) = Journal::open_in(dir, path, |_| false).unwrap();
         let nobody = SwitchedOn { name: "none-such".into(), index: 0x7fff_ffff };
         let mut listener = Listener::default();
         for _ in 0..2 {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Bytes; a token has 4096 at most.
-const FILE_MAX: u64 = 64 << 10;
+const FILE_MAX: u64 = 8192;
 /// A client that is not connected by then may need help.
 const CONNECT: Duration = Duration::from_secs(20);
 

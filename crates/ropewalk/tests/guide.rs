@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use listed::{is_listed, typed};
+use listed::commands;
 
 /// The page, and a directory in which its commands are run.
 struct Guide {
@@ -28,11 +28,9 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/sim.md")
 }
 
-/// Commands of a page, by its name as seen from the guide, that are to be run.
-fn commands(name: &str) -> Vec<String> {
-    let text = fs::read_to_string(page().with_file_name(name)).unwrap();
-    let is_to_run = |c: &String| c.starts_with("ropewalk ") && !is_listed(name, c);
-    typed(&text).into_iter().filter(is_to_run).collect()
+/// Commands of ropewalk on a page that are to be run.
+fn ours(page: &str) -> Vec<String> {
+    commands(page).into_iter().filter(|c| c.starts_with("ropewalk ")).collect()
 }
 
 impl Guide {
@@ -114,7 +112,7 @@ fn what_the_page_shows_is_what_is_printed() {
     let resume = guide.block("This runs the rest", "sh").trim().to_owned();
     let (said, ok) = guide.run(&resume);
     assert!(ok, "{resume}\n{said}");
-    assert_eq!(guide.ran, commands("sim.md"));
+    assert_eq!(guide.ran, ours("sim.md"));
 }
 
 #[test]
@@ -138,7 +136,7 @@ fn the_simulations_of_the_readme_run() {
     let mut guide = Guide::new("readme");
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").canonicalize().unwrap();
     std::os::unix::fs::symlink(scenarios, guide.directory.join("scenarios")).unwrap();
-    for command in commands("../../README.md") {
+    for command in ours("../../README.md") {
         let (said, ok) = guide.run(&command);
         assert!(ok, "{command}\n{said}");
     }

@@ -198,10 +198,10 @@ mod tests {
     use crate::gateway::audit::{self, AuditEnd};
     use crate::gateway::grants::Machine;
     use crate::state::pool::Pool;
-    use crate::state::tests::Scratch;
+    use crate::state::tests::{Scratch, hello};
     use crate::state::{StateDir, clients};
     use ropewalk_bond::api::Registry;
-    use ropewalk_session::{CipherSet, ClientHello, Extensions, Refusal, StaticKey};
+    use ropewalk_session::{ClientHello, Refusal, StaticKey};
     use std::sync::mpsc::{Receiver, channel};
 
     const CLIENT: PublicKey = PublicKey([7; 32]);
@@ -243,14 +243,7 @@ mod tests {
     fn let_in(handler: &GatewayControl) -> ClientHello {
         let Response::Token { token } = handler.invite("alice", &[]).unwrap() else { panic!("no token") };
         let token: Token = token.parse().unwrap();
-        let hello = ClientHello {
-            ciphers: CipherSet::CHACHA,
-            tun_mtu: 1420,
-            resume: None,
-            invite: token.invite,
-            secret: token.secret,
-            extensions: Extensions::default(),
-        };
+        let hello = hello(token.invite, token.secret);
         handler.clients.clone().admit(&CLIENT, &hello).unwrap();
         handler.clients.save().unwrap();
         hello

@@ -234,8 +234,8 @@ impl Registry for SharedClients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::tests::Scratch;
-    use ropewalk_session::{BackhaulRole, CipherSet, Extensions, Layer};
+    use crate::state::tests::{Scratch, hello};
+    use ropewalk_session::{BackhaulRole, Extensions, Layer};
 
     #[test]
     fn a_client_has_a_network_of_the_pool_and_it_counts_wherever_it_does() {
@@ -244,14 +244,7 @@ mod tests {
         let mut clients = SharedClients::open(&scratch.0, pool).unwrap();
         let (invite, secret) = (InviteId([1; 16]), InviteSecret([2; 16]));
         clients.invite("alice", invite, &secret).unwrap();
-        let hello = ClientHello {
-            ciphers: CipherSet::CHACHA,
-            tun_mtu: 1420,
-            resume: None,
-            invite,
-            secret,
-            extensions: Extensions::default(),
-        };
+        let hello = hello(invite, secret);
         let network: IpNet = "2001:db8:100:1::/64".parse().unwrap();
         let admission = clients.admit(&PublicKey([7; 32]), &hello).unwrap();
         assert_eq!(admission.networks, [network], "what she may send from, and what goes to her");
@@ -277,14 +270,7 @@ mod tests {
             let end = BackhaulEnd { role: BackhaulRole::Repeater, layer: Layer::Three, networks: nets(told) };
             let mut extensions = Extensions::default();
             end.put(&mut extensions);
-            let hello = ClientHello {
-                ciphers: CipherSet::CHACHA,
-                tun_mtu: 1420,
-                resume: None,
-                invite: InviteId([1; 16]),
-                secret: InviteSecret([2; 16]),
-                extensions,
-            };
+            let hello = ClientHello { extensions, ..hello(InviteId([1; 16]), InviteSecret([2; 16])) };
             clients.expected(name, &hello)
         };
         for (name, told) in [

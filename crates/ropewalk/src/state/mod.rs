@@ -314,6 +314,7 @@ fn hidden(path: &Path) -> anyhow::Error {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use ropewalk_session::{CipherSet, ClientHello, Extensions, InviteId, InviteSecret};
     use rustix::thread::{CapabilitySet, CapabilitySets};
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
@@ -328,6 +329,18 @@ pub(crate) mod tests {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("ropewalk-test-{}-{number}", std::process::id());
             Scratch(StateDir::open(&std::env::temp_dir().join(name)).unwrap())
+        }
+    }
+
+    /// What a client with this invite says first.
+    pub(crate) fn hello(invite: InviteId, secret: InviteSecret) -> ClientHello {
+        ClientHello {
+            ciphers: CipherSet::CHACHA,
+            tun_mtu: 1420,
+            resume: None,
+            invite,
+            secret,
+            extensions: Extensions::default(),
         }
     }
 

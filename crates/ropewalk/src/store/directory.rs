@@ -173,9 +173,8 @@ impl Store for Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::tests::Scratch;
+    use crate::state::tests::{Scratch, hello};
     use ropewalk_fleet::Period;
-    use ropewalk_session::{CipherSet, Extensions};
 
     const ALICE: PublicKey = PublicKey([7; 32]);
 
@@ -187,15 +186,7 @@ mod tests {
     fn let_in(store: &Directory) {
         let (invite, secret) = (InviteId([1; 16]), InviteSecret([2; 16]));
         store.invite("alice", invite, &secret).unwrap();
-        let hello = ClientHello {
-            ciphers: CipherSet::CHACHA,
-            tun_mtu: 1420,
-            resume: None,
-            invite,
-            secret,
-            extensions: Extensions::default(),
-        };
-        store.admit(&ALICE, &hello).unwrap();
+        store.admit(&ALICE, &hello(invite, secret)).unwrap();
     }
 
     fn quota(bytes: u64) -> Option<Quota> {

@@ -1,6 +1,9 @@
 //! What documents have people type, and what of it no test runs as it stands there.
 //!
 //! `docs` fails where a command of README.md or the guide is neither run nor listed here.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::Path;
 
 /// `./run vm` has machines with simulated ones.
 const RADIO: &str = "it needs radios";
@@ -126,6 +129,17 @@ pub(crate) const NOT_RUN: &[(&str, &str, &[&str])] = &[
 /// Whether a command of a page is listed.
 pub(crate) fn is_listed(page: &str, command: &str) -> bool {
     NOT_RUN.iter().any(|(of, _, commands)| *of == page && commands.contains(&command))
+}
+
+/// A page's text, by its name as seen from the guide.
+pub(crate) fn text(page: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page);
+    std::fs::read_to_string(page).unwrap()
+}
+
+/// What a page has people type, but for what is listed as not run.
+pub(crate) fn commands(page: &str) -> Vec<String> {
+    typed(&text(page)).into_iter().filter(|command| !is_listed(page, command)).collect()
 }
 
 /// What a document has people type, without prompts and remarks: all lines of its `sh` blocks, and the

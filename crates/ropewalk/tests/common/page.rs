@@ -1,25 +1,15 @@
 //! What stands on a page of the guide.
 
-use super::listed::{is_listed, typed};
+#[allow(unused_imports, reason = "each test file uses its own part")]
+pub(crate) use super::listed::{commands, text};
 use super::{BINARY, SOON};
 use ropewalk_lab::{Namespace, Process};
 use std::path::Path;
-
-/// A page's text.
-pub(crate) fn text(page: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page);
-    std::fs::read_to_string(page).unwrap()
-}
 
 /// Its blocks of a language.
 pub(crate) fn blocks(page: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
     text(page).split(fence.as_str()).skip(1).map(|b| b.split("```").next().unwrap().to_owned()).collect()
-}
-
-/// What it has people type, but for what is listed as not run.
-pub(crate) fn commands(page: &str) -> Vec<String> {
-    typed(&text(page)).into_iter().filter(|command| !is_listed(page, command)).collect()
 }
 
 /// What `sh` is told to run a command, which finds this build's program.

@@ -2,7 +2,7 @@
 //! lab has a name of its own and programs measure for a second.
 
 use super::*;
-use crate::listed::{is_listed, typed};
+use crate::listed::commands;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,12 +23,6 @@ from = "a"
 to = "b"
 rate = "2Mbit/s"
 "#;
-
-fn commands(page: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page);
-    let text = std::fs::read_to_string(path).unwrap();
-    typed(&text).into_iter().filter(|command| !is_listed(page, command)).collect()
-}
 
 /// Runs a command where `scenarios` is.
 fn run(command: &str) -> Output {

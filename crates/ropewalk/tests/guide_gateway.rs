@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::page::{commands, start, text};
-use common::{BINARY, SOON, States, invite, lab, note, root, serve, up};
+use common::page::{commands, run, start, text};
+use common::{BINARY, SOON, States, eventually, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 
 const PAGE: &str = "gateway.md";
@@ -105,10 +105,12 @@ fn the_commands_of_the_page_do_what_it_says() {
         return;
     }
     let gateway = Gateway { lab: machine(), states: States::new("guide-gateway") };
-    let _daemon = serve(&gateway.lab, &gateway.states, &["--masquerade", "--down-rate", "450Mbit"]);
+    let global6 = ["--address", "2001:db8:100::1/56", "--global6", "--delegate"];
+    let more = [&["--masquerade", "--down-rate", "450Mbit"], &global6[..]].concat();
+    let _daemon = serve(&gateway.lab, &gateway.states, &more);
     let token = invite(&gateway.states, "alice");
     invite(&gateway.states, "bob");
-    let mut client = up(&gateway.lab, &gateway.states, &token, &[]);
+    let mut client = up(&gateway.lab, &gateway.states, &token, &["--route", "::/0"]);
     let page = text(PAGE);
     let mut answers = 0;
     for command in commands(PAGE) {
@@ -118,8 +120,16 @@ fn the_commands_of_the_page_do_what_it_says() {
         if command.starts_with("ropewalk up ") {
             client.stop();
             let at = &gateway.lab.client;
-            at.ip(&["link add br-lan type veth peer name br-lan-far", "link set br-lan up"]).unwrap();
-            client = start(at, &command.replace("DIR", &gateway.states.of("client")), "connected");
+            let up = [
+                "link add br-lan type veth peer name br-lan-far",
+                "link set br-lan-far up",
+                "link set br-lan up",
+            ];
+            at.ip(&up).unwrap();
+            let state = gateway.states.of("client");
+            client = start(at, &command.replace("DIR", &state), "connected");
+            let status = || run(at, &format!("ropewalk status --state {state}"));
+            eventually("hosts have a network", || status().contains("network 2001:db8:100:1::/64 at br-lan"));
             continue;
         }
         let [said, beside] = gateway.run(&command);

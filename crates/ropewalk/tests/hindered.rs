@@ -72,11 +72,20 @@ fn tls_is_found_and_left_again_and_no_byte_of_a_flow_is_lost() {
     assert!(pings(&lab.client));
     let flow = Flow::start(&lab.client, &lab.gateway, INSIDE);
     flow.goes_on("over TLS");
+    let control = || lab.client.shell("ss -tinHO state established dport = :443").unwrap();
+    assert!(control().contains(" cubic "), "{}", control());
     let status = ropewalk(&["status", "--state", &states.of("client")]).1;
     assert!(status.contains("wan1 by TLS"), "{status}");
     let found = ropewalk(&["doctor", "--state", &states.of("client")]).1;
     assert!(found.contains("UDP blocked, TLS works"), "{found}");
     assert_eq!(json(&states, "gateway")["tls"]["streams"], 1);
+    drop_no_more(&lab.gateway);
+    let loses = "tcp dport 443 numgen random mod 20 == 0";
+    drop_at(&lab.gateway, &["iifname { wan1, wan2 } udp dport 4500", loses]);
+    flow.goes_on("over a stream that loses");
+    if lab.client.shell("cat /proc/sys/net/ipv4/tcp_available_congestion_control").unwrap().contains("bbr") {
+        eventually("BBR after a loss", || control().contains(" bbr "));
+    }
     drop_no_more(&lab.gateway);
     eventually("UDP again", || carriers(&states) == ["wan1 udp"]);
     flow.goes_on("over UDP");

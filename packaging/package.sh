@@ -200,7 +200,7 @@ on_debian() {
         debs "$arch" dist "$@"
         debian_run "$arch"
     else
-        unreached "the package for $arch on a whole Debian: not tried: its virtual machines need root, QEMU and Debian's packages"
+        unreached "the package for $arch on a whole Debian: not tried: virtual machines are for amd64 and arm64, and need root, QEMU and Debian's packages"
     fi
 }
 

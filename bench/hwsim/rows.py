@@ -41,9 +41,9 @@ def down(stations, command):
     changes = {"node.sta.count": stations}
     if command == "hwsim":
         return Row(f"tcp-{stations}", "down.toml", changes)
-    # The kernel's frames wait in the medium's queue of 64, so the air's do.
-    queue = {f"node.*.radio.r.queue.{key}": 64 for key in ("packets", "total")}
-    return Row(f"tcp-{stations}-lab", "down.toml", changes | queue, command)
+    # The kernel's frames wait in the medium's one queue of 64, so the air's do.
+    queue = {"kind": "fifo", "packets": 64, "total": 64}
+    return Row(f"tcp-{stations}-lab", "down.toml", changes | {f"node.*.radio.r.queue.{key}": v for key, v in queue.items()}, command)
 
 
 def at_snr(snr, offered):
@@ -102,7 +102,7 @@ def boot(a, rows, null):
             f.writelines(f"{row.name} {row.command} {row.scenario} {settings(row)}\n" for row in rows)
         with open(os.path.join(directory, "options"), "w") as f:
             f.write("null\n" if null else "\n")
-        env = dict(os.environ, ROWS=directory, VM_ONLY="rows", VM_SEED=str(a.seed))
+        env = dict(os.environ, ROWS=directory, VM_ONLY="rows", VM_SEED=str(a.seed), VM_SHIFT=str(a.shift))
         run = os.path.join(ROOT, "tests", "vm", "run")
         machine = subprocess.Popen([run, a.binary], env=env, stdout=subprocess.PIPE, text=True, errors="replace")
         yield from (line.rstrip("\n") for line in machine.stdout)
@@ -137,6 +137,7 @@ def main():
     p.add_argument("rows", nargs="*", metavar="ROW")
     p.add_argument("--binary", default=os.path.join(ROOT, "target", "release", "ropewalk"))
     p.add_argument("--seed", type=int, default=1, help="of the virtual machine's randomness")
+    p.add_argument("--shift", type=int, default=0, help="an instruction takes 2^SHIFT ns: a slower machine, whose figures are not stored")
     p.add_argument("--out", help="where whole reports go")
     p.add_argument("--verbose", action="store_true", help="everything that the virtual machine prints")
     a = p.parse_args()
@@ -158,13 +159,13 @@ def main():
             else:
                 rows[name] = row_of(ROWS[name], report, made)
                 missing.discard(name)
-                store(rows)
+                a.shift or store(rows)
                 print(f"{name}: {rows[name]['mbps']} Mb/s at {rows[name]['rate_mbps']}, valid: {rows[name]['valid']}", flush=True)
             name = None
         elif null := re.fullmatch(r"row: null (\d+) bit/s", line):
             missing.discard(NULL)
             rows[NULL] = {"row": NULL, "mbps": f"{int(null[1]) / 1e6:.5g}", **made}
-            store(rows)
+            a.shift or store(rows)
             print(line, flush=True)
         elif name:
             packed.append(line)

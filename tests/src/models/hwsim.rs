@@ -110,26 +110,18 @@ pub(super) fn udp() -> Table {
     Table { name: "hwsim-udp", unit: "kernel, Mb/s", source: "`air`, Mb/s", rows }
 }
 
-/// The kernel's TCP over its own Wi-Fi beside the same over the air's MAC, of one station.
+/// The kernel's TCP over its own Wi-Fi beside the same over the air's MAC.
 pub(super) fn tcp() -> Table {
-    tcp_of("hwsim-tcp", 1)
-}
-
-/// The same of three, which are 3.3 to 3.6 % apart with each of three seeds; why was not found.
-pub(super) fn tcp_of_three() -> Table {
-    tcp_of("hwsim-tcp-3", 3)
-}
-
-fn tcp_of(name: &'static str, n: u16) -> Table {
     let all = stored();
-    let named = |of: &str| all.iter().find(|row| stations(row, "tcp-", of) == Some(n));
-    let row = |over_air: &Stored, kernel: &Stored| {
+    let row = |over_air: &Stored| {
+        let n = stations(over_air, "tcp-", "-lab")?;
+        let kernel = all.iter().find(|row| stations(row, "tcp-", "") == Some(n))?;
         let case = format!("TCP down, {n} {}", plural(n));
-        Row::new(case, over_air.got.goodput, kernel.got.goodput, BAND)
+        Some(Row::new(case, over_air.got.goodput, kernel.got.goodput, BAND))
     };
-    let rows = named("-lab").zip(named("")).map(|(over_air, kernel)| row(over_air, kernel));
+    let rows = all.iter().filter_map(row).collect();
     let source = "the kernel's TCP over `air`, Mb/s";
-    Table { name, unit: "kernel, Mb/s", source, rows: rows.into_iter().collect() }
+    Table { name: "hwsim-tcp", unit: "kernel, Mb/s", source, rows }
 }
 
 /// Goodput beside ns-3, where it was asked and what differs does not show: its rates are fixed, and

@@ -134,7 +134,6 @@ pub const CHECKS: &[Check] = &[
     Check { run: ns3::all, quick: false },
     Check { run: hwsim::udp, quick: true },
     Check { run: hwsim::tcp, quick: true },
-    Check { run: hwsim::tcp_of_three, quick: false },
     Check { run: hwsim::beside_ns3, quick: true },
     Check { run: hwsim::rates, quick: false },
     Check { run: hwsim::controls, quick: false },

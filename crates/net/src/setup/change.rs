@@ -18,6 +18,7 @@ use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::{Rule, RuleKind};
 use super::sysctl::Sysctl;
+use super::uploads::Uploads;
 use super::ways::ExitTable;
 
 /// A change that can be made and taken back. Taking back what is not there (any more) is no error.
@@ -58,6 +59,8 @@ pub enum Change {
     KillSwitch(KillSwitch),
     /// Another: what a gateway grants.
     Grants(Grants),
+    /// Another: caps of what clients send.
+    Uploads(Uploads),
     /// Another: whose quota is used up.
     Quotas(Quotas),
     /// Another: whose addresses the world sees.
@@ -94,6 +97,7 @@ impl Change {
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
             Change::Grants(grants) => grants.add(),
+            Change::Uploads(uploads) => uploads.add(),
             Change::Quotas(quotas) => quotas.add(),
             Change::GlobalNetwork(network) => network.add(),
             Change::NeighbourProxies(proxies) => proxies.add(),
@@ -123,6 +127,7 @@ impl Change {
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
             Change::Grants(grants) => grants.delete(),
+            Change::Uploads(uploads) => uploads.delete(),
             Change::Quotas(quotas) => quotas.delete(),
             Change::GlobalNetwork(network) => network.delete(),
             Change::NeighbourProxies(proxies) => proxies.delete(),
@@ -142,6 +147,7 @@ impl Change {
             Change::Guard(guard) => guard.name(),
             Change::KillSwitch(switch) => switch.name(),
             Change::Grants(grants) => grants.name(),
+            Change::Uploads(uploads) => uploads.name(),
             Change::Quotas(quotas) => quotas.name(),
             Change::GlobalNetwork(network) => network.name(),
             Change::ExitMarks(marks) => marks.name(),
@@ -159,6 +165,7 @@ impl Change {
             Change::Guard(guard) => guard.rules().into(),
             Change::KillSwitch(switch) => switch.rules().into(),
             Change::Grants(grants) => grants.rules().into(),
+            Change::Uploads(uploads) => uploads.rules().into(),
             Change::Quotas(quotas) => quotas.rules().into(),
             Change::GlobalNetwork(network) => network.rules().into(),
             Change::ExitMarks(marks) => marks.rules().into(),

@@ -1,10 +1,11 @@
 //! What a gateway grants to some of its clients: forwarded ports, groups whose members reach each
 //! other, caps of rates, shares of the line.
 //!
-//! All of it is one table of the firewall, and a queueing discipline at the bond's device. There
-//! are two rules of routing besides, where a way is open that is not for all: what clients send
-//! goes nowhere unless the table has marked it. So a firewall that somebody flushes opens nothing.
-//! Rules that others take away are put back within seconds.
+//! All of it is a table of the firewall, another for caps of what clients send (`uploads`), and a
+//! queueing discipline at the bond's device. There are two rules of routing besides, where a way is
+//! open that is not for all: what clients send goes nowhere unless the first table has marked it. So
+//! a firewall that somebody flushes opens nothing. Rules that others take away are put back within
+//! seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -17,6 +18,7 @@ use super::global::GLOBAL_MARK;
 use super::rule::{Rule, RuleKind, keep_rules};
 use super::shaping::{HANDLE, classes, shape};
 use super::sysctl::{forward_no_more, forwarding, reverse_path_by_mark};
+use super::uploads::cap;
 use super::within::{by_depth, is_of, version};
 use super::{Change, Journal, SetupError};
 use crate::nft::{Nft, quoted, table_name};
@@ -132,6 +134,7 @@ pub fn grant(
     }
     hold_back(journal, grants, networks)?;
     replace(journal, grants)?;
+    cap(journal, grants, stood.is_some())?;
     grants.end_flows(networks);
     forwarding(journal, v4, v6)?;
     shape(stood, grants)
@@ -250,10 +253,9 @@ impl Grants {
     }
 
     pub(super) fn rules(&self) -> String {
-        let (limits, up) = self.uploads();
         let closed = self.closed().unwrap_or_default();
         let (ports, ended) = (self.ports() + &self.open(), self.ended());
-        format!("{limits}{ports}{ended}{up}{}{}{closed}", self.between(), self.downloads())
+        format!("{ports}{ended}{}{}{closed}", self.between(), self.downloads())
     }
 
     /// Forwarded ports, for those outside: a client has its own way to another, or none.
@@ -350,24 +352,6 @@ impl Grants {
         chain("groups", "filter hook prerouting priority -90", &rules)
     }
 
-    /// Named limits, which the networks of one client share, and the chain that asks them.
-    fn uploads(&self) -> (String, String) {
-        let device = quoted(&self.device);
-        let (mut limits, mut rules) = (String::new(), String::new());
-        for limit in &self.limits {
-            let (class, Some(bps)) = (limit.class, limit.up_bps) else { continue };
-            let rate = (bps / 8).max(1);
-            limits.push_str(&format!(
-                "  limit up{class} {{ rate over {rate} bytes/second burst {BURST} bytes }}\n"
-            ));
-            for network in &limit.networks {
-                let of = is_of("saddr", network.trunc(), &self.inside);
-                rules.push_str(&format!("    iifname {device} {of} limit name \"up{class}\" drop\n"));
-            }
-        }
-        (limits, chain("uploads", "filter hook prerouting priority -160", &rules))
-    }
-
     /// The class of the queueing discipline that packets for a client belong to.
     fn downloads(&self) -> String {
         let (device, classes) = (quoted(&self.device), classes(self));
@@ -417,12 +401,8 @@ impl Grants {
     }
 }
 
-/// The kernel's bucket holds a second's bytes, and these: three super-packets, for a drop costs a
-/// whole one. A short queue has as many at least.
-pub(super) const BURST: u64 = 200_000;
-
 /// A chain of the table; none where it has no rules.
-fn chain(name: &str, place: &str, rules: &str) -> String {
+pub(super) fn chain(name: &str, place: &str, rules: &str) -> String {
     if rules.is_empty() {
         return String::new();
     }
@@ -463,9 +443,6 @@ mod tests {
             "meta nfproto ipv6 udp dport 8080 dnat ip6 to [fd77::2]:80\n",
             "ct status dnat ip daddr 10.77.0.2 tcp dport 80 masquerade\n",
             "iifname \"rw0\" ip saddr { 10.77.0.2, 10.77.0.3 } ip daddr { 10.77.0.2, 10.77.0.3 } meta mark set 29287\n",
-            "limit up1 { rate over 250000 bytes/second burst 200000 bytes }\n",
-            "iifname \"rw0\" ip saddr 10.77.0.2/32 limit name \"up1\" drop\n",
-            "ip saddr 192.168.8.0/24 ip saddr != { 192.168.8.128/25 } limit name \"up1\" drop\n",
             "ip daddr 192.168.8.0/24 ip daddr != { 192.168.8.128/25 } meta priority set 628:1\n",
             "oifname \"rw0\" meta priority set ip daddr map { 10.77.0.2 : 628:1 }\n",
             "oifname \"rw0\" meta priority set ip6 daddr map { fd77::2 : 628:1 }\n",

@@ -27,6 +27,7 @@ mod shaping;
 mod station;
 mod sysctl;
 mod tables;
+mod uploads;
 mod ways;
 mod within;
 
@@ -52,6 +53,7 @@ pub use rule::{Rule, RuleKind, keep_rules};
 pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, ask_for_marks, forwarding, liberal_tracking, reverse_path};
 pub use tables::{TableWatch, keep_tables};
+pub use uploads::Uploads;
 pub use ways::{ExitTable, Way, find_ways};
 
 use std::io;

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipnet::IpNet;
 
 use super::SetupError;
-use super::grants::{BURST, Grants, Limit};
+use super::grants::{Grants, Limit};
+use super::uploads::BURST;
 use crate::command::Tool;
 
 /// The handle of the queueing discipline, as tc writes it.

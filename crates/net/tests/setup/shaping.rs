@@ -52,3 +52,60 @@ fn a_line_is_divided_anew_and_the_queues_of_those_who_stay_are_left_alone() {
     put(None, Vec::new());
     assert!(!tc("qdisc").contains("htb") && client.run("nft", "list ruleset").is_empty());
 }
+
+#[test]
+fn buckets_of_what_clients_send_are_left_alone_when_others_come_and_go() {
+    const M: u64 = 1_000_000;
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let _tun = bond(client);
+    let networks: [IpNet; 1] = ["10.77.0.0/24".parse().unwrap()];
+    let limit = |last: u8, up_bps: Option<u64>| {
+        let networks = vec![format!("10.77.0.{last}/32").parse().unwrap()];
+        Limit { networks, down_bps: None, up_bps, share: 1, class: 0 }
+    };
+    let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
+    let mut stood: Option<Grants> = None;
+    let mut put = |line_bps: Option<u64>, limits: Vec<Limit>| {
+        let mut grants = Grants { device: "rw0".into(), limits, line_bps, ..Grants::default() };
+        grants.number(stood.as_ref());
+        client.inside(|| grant(&mut journal, stood.as_ref(), &grants, &networks).unwrap());
+        stood = Some(grants);
+    };
+    // The kernel gives a number (`handle`) to each table, and in it to each bucket, and none twice.
+    let made = |what: &str| {
+        let all = client.run("nft", "-a list ruleset");
+        all.lines().find(|line| line.trim_start().starts_with(what)).map(str::to_owned)
+    };
+    let table = || made("table inet ropewalk-rw0-uploads ");
+    let bucket = |number: u8| made(&format!("limit up{number} "));
+    let line = Some(40 * M);
+    put(line, vec![limit(2, Some(M))]);
+    let (first_table, first, others) = (table(), bucket(1), made("table inet ropewalk-rw0-grants "));
+    assert!(first.as_ref().is_some_and(|first| first.contains("# handle ")), "{first:?}");
+    put(line, vec![limit(2, Some(M)), limit(3, None)]);
+    assert_ne!(made("table inet ropewalk-rw0-grants "), others, "one has come");
+    assert_eq!((table(), bucket(1)), (first_table.clone(), first.clone()));
+
+    // A cap that comes, one that changes, one that goes.
+    put(line, vec![limit(2, Some(M)), limit(3, Some(M))]);
+    assert_eq!((table(), bucket(1)), (first_table.clone(), first.clone()));
+    let second = bucket(2);
+    assert!(second.is_some(), "{}", client.run("nft", "list ruleset"));
+    put(line, vec![limit(2, Some(2 * M)), limit(3, Some(M))]);
+    assert_eq!((table(), bucket(2)), (first_table.clone(), second.clone()));
+    assert_ne!(bucket(1), first);
+    assert!(client.run("nft", "list ruleset").contains("rate over 250000 bytes/second"));
+    put(line, vec![limit(3, Some(M))]);
+    assert_eq!((table(), bucket(1), bucket(2)), (first_table, None, second));
+
+    // Others take it away before the next change.
+    client.run("nft", "delete table inet ropewalk-rw0-uploads");
+    put(line, vec![limit(3, Some(M)), limit(4, Some(M))]);
+    assert!(bucket(2).is_some() && client.run("nft", "list ruleset").contains("ip saddr 10.77.0.4 limit "));
+    put(None, Vec::new());
+    assert_eq!(client.run("nft", "list ruleset"), "");
+}

@@ -146,7 +146,7 @@ fn each_table_is_whole_once_it_is_made_and_again_once_it_was_emptied() {
     let kept = || client.inside(|| keep_tables(&journal).unwrap());
     assert_eq!(kept(), 0);
     let tables = client.run("nft", "list tables inet");
-    assert_eq!(tables.lines().count(), 8, "{tables}");
+    assert_eq!(tables.lines().count(), 9, "{tables}");
     for table in tables.lines().map(|line| line.trim_start_matches("table ")) {
         let lines = || client.run("nft", &format!("list table {table}")).lines().count();
         let before = lines();

@@ -21,13 +21,15 @@ use std::time::Duration;
 
 use common::{Netns, State, cable, eventually, ip, root};
 use ipnet::IpNet;
+use ropewalk_net::advertise::{Advertisement, RouterSocket};
 use ropewalk_net::links::{list, route_via, routes};
 use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
     Capture, Change, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, LAN_TABLE, LanAddress,
     LanRoutes, Limit, MARK, PRIORITY_BASE, Protocol, Quotas, ROUTE_TABLE, Routes, Rule, RuleKind, SetupError,
     StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale, configure, forwarding,
-    grant, guard, hold_back, keep_tables, kill_switch, leave_by, let_through, remove_address, reverse_path,
+    grant, guard, hear_routers, hold_back, keep_tables, kill_switch, leave_by, let_through, remove_address,
+    reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};

@@ -112,6 +112,11 @@ impl Link {
         reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
     }
 
+    /// Whether it is used by itself, or will be once it is up and has an address.
+    pub fn may_be_used(&self, ours: &[&str]) -> bool {
+        matches!(self.unusable(ours), None | Some(Unusable::Down | Unusable::NoAddress))
+    }
+
     /// What others may know it by for longer: usable addresses, temporary ones only where their
     /// network has no other.
     pub fn lasting_addresses(&self) -> Vec<IpAddr> {
@@ -244,6 +249,9 @@ mod tests {
         let mut bare = veth;
         bare.addresses[0].usable = false;
         assert_eq!(bare.unusable(&[]), Some(Unusable::NoAddress));
+        let may_be_used =
+            |name: &str| Link { name: name.into(), up: false, ..bare.clone() }.may_be_used(&["rw0"]);
+        assert_eq!(["eth0", "rw0", "docker0"].map(may_be_used), [true, false, false]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use routes::{MARK, PRIORITY_BASE, ROUTE_TABLE, Routes};
 pub use rts::{RtsThreshold, Tries, is_worth_protecting, protect};
 pub use rule::{Rule, RuleKind, keep_rules};
 pub use station::{StationAddress, StationNetwork};
-pub use sysctl::{Sysctl, ask_for_marks, forwarding, liberal_tracking, reverse_path};
+pub use sysctl::{Sysctl, ask_for_marks, forwarding, hear_routers, liberal_tracking, reverse_path};
 pub use tables::{TableWatch, keep_tables};
 pub use uploads::Uploads;
 pub use ways::{ExitTable, Way, find_ways};

@@ -51,6 +51,8 @@ impl Sysctl {
 #[derive(Debug, Default)]
 pub(super) struct Held(Vec<(Sysctl, File)>);
 
+/// Whether IPv6 is let through.
+const FORWARDING_V6: &str = "ipv6/conf/all/forwarding";
 /// The file with the locks, which is never written here.
 const LOCKS: &str = "ipv4/route/flush";
 /// Bonds that may need one setting at once.
@@ -152,7 +154,7 @@ pub(super) fn forward_v6(journal: &mut Journal, lan: Option<&str>) -> Result<(),
     let links = crate::links::list()
         .map_err(|e| SetupError::system("listing network interfaces", io::Error::other(e.to_string())))?;
     for link in links.iter().filter(|link| !link.loopback && Some(link.name.as_str()) != lan) {
-        let key = format!("ipv6/conf/{}/accept_ra", link.name);
+        let key = accept_ra(&link.name);
         let is = |key: &str, what: &str| read(key).is_ok_and(|value| value == what);
         // By 1 an interface that forwards hears no router, and is not to hear one now. 2 may be another bond's doing.
         let hears = || is(&format!("ipv6/conf/{}/forwarding", link.name), "0");
@@ -160,14 +162,35 @@ pub(super) fn forward_v6(journal: &mut Journal, lan: Option<&str>) -> Result<(),
             plan(journal, key, "2")?;
         }
     }
-    plan(journal, "ipv6/conf/all/forwarding".into(), "1")
+    plan(journal, FORWARDING_V6.into(), "1")
+}
+
+/// Lets an interface that has come since hear routers, where it would if this machine did not let IPv6
+/// through. It forwards like all others from the start.
+///
+/// # Errors
+/// The setting cannot be written, or not noted.
+pub fn hear_routers(journal: &mut Journal, interface: &str) -> Result<(), SetupError> {
+    let key = accept_ra(interface);
+    let is_ours = |change: &Change| matches!(change, Change::Sysctl(s) if s.key == FORWARDING_V6);
+    // 2 may be another bond's doing.
+    let hears = matches!(read(&key).as_deref(), Ok("1" | "2"));
+    if hears && journal.changes().iter().any(is_ours) {
+        plan(journal, key, "2")?;
+    }
+    Ok(())
+}
+
+/// Whether an interface hears routers: 1 where it does not forward, 2 always.
+fn accept_ra(interface: &str) -> String {
+    format!("ipv6/conf/{interface}/accept_ra")
 }
 
 /// Takes [`forwarding`] back for an IP version, where nothing else needs it.
 pub(super) fn forward_no_more(journal: &mut Journal, v6: bool) -> Result<(), SetupError> {
     let ours = |key: &str| match v6 {
         false => key == "ipv4/ip_forward",
-        true => key == "ipv6/conf/all/forwarding" || key.ends_with("/accept_ra"),
+        true => key == FORWARDING_V6 || key.ends_with("/accept_ra"),
     };
     take_back(journal, ours)
 }

@@ -88,3 +88,69 @@ fn what_a_network_behind_the_client_sends_goes_into_the_bond_and_nothing_else_do
     client.inside(|| journal.restore().unwrap());
     assert_eq!(fingerprint(client), before);
 }
+
+/// An uplink that is plugged in while hosts have a network, and has its first address from a router.
+#[test]
+fn an_uplink_that_comes_later_hears_routers_all_the_same() {
+    if !root() {
+        return;
+    }
+    let world = world();
+    let client = &world.client;
+    let tun = bond(client);
+    let hears = |interface: &str| client.run("sysctl", &format!("-n net.ipv6.conf.{interface}.accept_ra"));
+    let plug_in = |interface: &str, other: &str| {
+        cable((client, interface, &[]), (&world.world, other, &["fe80::1/64"]));
+        client.run("sysctl", &format!("-qw net.ipv6.conf.{interface}.accept_ra=1"));
+    };
+    let (index, device) = (tun.index(), tun.name().to_owned());
+    let network = "2001:db8:100:5::/64".parse().unwrap();
+    let inside = "2001:db8:100:5::7277".parse().unwrap();
+    let lan = LanRoutes { index, device, interface: "wa".into(), network, inside };
+    let mut journal = client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        hear_routers(&mut journal, "va").unwrap();
+        assert!(journal.changes().is_empty(), "without more a machine hears routers by itself");
+        lan.add(&mut journal).unwrap();
+        journal
+    });
+    plug_in("ua", "ub");
+    client.run("sysctl", "-qw net.ipv6.conf.wa.accept_ra=0");
+    client.inside(|| {
+        hear_routers(&mut journal, "ua").unwrap();
+        hear_routers(&mut journal, "wa").unwrap();
+    });
+    assert_eq!((hears("ua").trim(), hears("wa").trim()), ("2", "0"), "who hears none by default hears none");
+    let says = Advertisement { network: "2001:db8:9::/64".parse().unwrap(), mtu: 1400, servers: Vec::new() };
+    let advertise = || {
+        world.world.inside(|| {
+            let index = list().unwrap().iter().find(|link| link.name == "ub").unwrap().index;
+            let socket = RouterSocket::open(index, "fe80::1".parse().unwrap()).unwrap();
+            socket.send(&says.message()).unwrap();
+        });
+    };
+    eventually("it has an address and a router", || {
+        advertise();
+        client.ip("-6 address show dev ua").contains("2001:db8:9:")
+            && client.ip("-6 route show dev ua").contains("default via fe80::1")
+    });
+
+    // It is pulled out and plugged in again.
+    client.ip("link delete ua");
+    plug_in("ua", "ub");
+    client.inside(|| hear_routers(&mut journal, "ua").unwrap());
+    assert_eq!(hears("ua").trim(), "2");
+    client.inside(|| journal.restore().unwrap());
+    assert_eq!(hears("ua").trim(), "1");
+
+    // A machine that passes IPv6 on by itself hears none, and is not to.
+    client.run("sysctl", "-qw net.ipv6.conf.all.forwarding=1");
+    client.ip(&format!("-6 route flush table {LAN_TABLE}"));
+    client.inside(|| {
+        let (mut journal, _) = Journal::open(&world.state).unwrap();
+        lan.add(&mut journal).unwrap();
+        hear_routers(&mut journal, "ua").unwrap();
+        journal.restore().unwrap();
+    });
+    assert_eq!(hears("ua").trim(), "1");
+}

@@ -9,9 +9,10 @@ use anyhow::{Context, ensure};
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::advertise::{Advertisement, RouterSocket};
 use ropewalk_net::links::Link;
-use ropewalk_net::setup::{Change, LanAddress, LanRoutes, SetupError};
+use ropewalk_net::setup::{Change, LanAddress, LanRoutes, SetupError, hear_routers};
 use ropewalk_session::Accept;
 use ropewalk_time::{Duration, Time};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// How soon what failed is tried again at first, and at last: a new link-local address cannot be used
@@ -35,6 +36,8 @@ pub(crate) struct Lan {
     /// It leads here.
     routes: Option<LanRoutes>,
     advertiser: Option<Advertiser>,
+    /// Uplinks that hear routers though this machine passes IPv6 on, by their indexes.
+    uplinks: BTreeSet<u32>,
     /// Why hosts do not have it.
     why: Option<String>,
     /// When it is tried again.
@@ -157,6 +160,7 @@ impl Lan {
             given: None,
             routes: None,
             advertiser: None,
+            uplinks: BTreeSet::new(),
             why: None,
             again: Time::NEVER,
             pause: AGAIN[0],
@@ -253,6 +257,16 @@ impl Lan {
         tracing::info!(interface = self.interface, %network, "hosts at this interface have a network from the gateway");
         self.advertiser = Some(advertiser);
         Ok(())
+    }
+
+    /// Uplinks that have come since this machine passes IPv6 on hear routers all the same.
+    pub(super) fn hear_routers(&mut self, journal: &TakesBack, uplinks: &[&Link]) {
+        let before = std::mem::replace(&mut self.uplinks, uplinks.iter().map(|link| link.index).collect());
+        for link in uplinks.iter().filter(|link| !before.contains(&link.index)) {
+            if let Err(error) = change(journal, |journal| hear_routers(journal, &link.name)) {
+                tracing::warn!(interface = link.name, "no IPv6 router is heard here: {error:#}");
+            }
+        }
     }
 
     /// When [`Lan::follow`], or [`Lan::drive`], is due.

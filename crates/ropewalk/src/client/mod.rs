@@ -180,6 +180,7 @@ impl Client {
         if self.options.paths.is_empty() {
             self.discover(running, &links, &ours, now);
         }
+        self.hear_routers(&links, &ours);
         self.routers.follow(&links);
         for uplink in &mut self.uplinks {
             let link = links.iter().find(|l| l.name == uplink.name.interface);
@@ -200,6 +201,20 @@ impl Client {
         self.follow_links();
         self.follow_lan(running, now);
         self.tell_hooks();
+    }
+
+    /// Where this machine passes IPv6 on for the network behind it, uplinks hear routers all the same: also
+    /// one that has no address before.
+    fn hear_routers(&mut self, links: &[Link], ours: &str) {
+        let Some(lan) = self.network.lan.as_ref().map(|lan| lan.interface().to_owned()) else { return };
+        let not = [ours, lan.as_str()];
+        let all = self.options.paths.is_empty();
+        let is_uplink = |link: &&Link| {
+            let is_known = self.uplinks.iter().any(|uplink| uplink.name.interface == link.name);
+            is_known || (all && !self.excluded.contains(&link.name) && link.may_be_used(&not))
+        };
+        let uplinks: Vec<&Link> = links.iter().filter(is_uplink).filter(|link| link.name != lan).collect();
+        self.network.hear_routers(&uplinks);
     }
 
     /// The network behind this machine, and who asks there.

@@ -86,6 +86,12 @@ impl Network {
         lan.as_mut().is_some_and(|lan| lan.follow(journal, (*index, name.as_str()), links, now))
     }
 
+    /// These uplinks are to hear IPv6 routers, whatever the network behind this machine needs.
+    pub(crate) fn hear_routers(&mut self, uplinks: &[&Link]) {
+        let Network { lan, journal, .. } = self;
+        lan.iter_mut().for_each(|lan| lan.hear_routers(journal, uplinks));
+    }
+
     /// The gateway let us in: the device gets its addresses, and the routes lead into it.
     pub(crate) fn connect(&mut self, accept: &Accept, links: &[Link], now: Time) -> anyhow::Result<()> {
         let all = addresses(accept);

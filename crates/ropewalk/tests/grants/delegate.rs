@@ -118,17 +118,22 @@ fn hosts_behind_a_client_have_addresses_that_the_world_sees_and_does_not_open() 
     client.wait(SOON).unwrap();
     assert!(alice.shell(&way_out).is_err());
     assert!(lan_settings(alice).contains("2001:db8:100:1::1/64"));
-    let args =
-        ["up", "--state", &state, "--tun", "rw0", "--path", "wan1", "--route", "::/0", "--lan", "lan0"];
-    let mut client = alice.start(BINARY, args).unwrap();
+    let line = format!("up --state {state} --tun rw0 --path wan1 --path wan7 --route ::/0 --lan lan0");
+    let mut client = alice.start(BINARY, line.split(' ')).unwrap();
     client.wait_for_line("connected", SOON).unwrap();
     eventually("the host reaches the world again", || reaches(&host, OUTSIDE));
     let rules = alice.shell("ip -6 rule").unwrap();
     assert!(rules.contains("from 2001:db8:7::1 goto"), "answers leave as they came: {rules}");
     assert!(!rules.contains("from 2001:db8:100:1::1 goto"), "but for the network's: {rules}");
     assert_eq!(global_address(&host), Some(address));
+
+    // An uplink comes, which may have its first address from a router.
+    alice.ip(&["link add wan7 type veth peer name wan7-far"]).unwrap();
+    let hears = || alice.shell("sysctl -n net.ipv6.conf.wan7.accept_ra").unwrap();
+    eventually("it hears routers", || hears().trim() == "2");
     client.stop();
     assert_eq!(lan_settings(alice), before, "nothing is left");
+    assert_eq!(hears().trim(), "1");
     assert_eq!(alice.shell("nft list ruleset").unwrap(), "");
     let has_router = || host.shell("ip -6 route").unwrap().contains("default");
     eventually("the host has no router any more", || !has_router());

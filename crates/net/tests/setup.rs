@@ -16,6 +16,7 @@ mod stations;
 #[path = "setup/tables.rs"]
 mod tables;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 
@@ -27,9 +28,9 @@ use ropewalk_net::nat::masquerade_by;
 use ropewalk_net::setup::{
     Capture, Change, DeviceConfig, Exit, Exits, Forward, Grants, Hold, Journal, LAN_TABLE, LanAddress,
     LanRoutes, Limit, MARK, PRIORITY_BASE, Protocol, Quotas, ROUTE_TABLE, Routes, Rule, RuleKind, SetupError,
-    StationAddress, StationNetwork, TableWatch, ask_for_marks, capture, cleanup_stale, configure, forwarding,
-    grant, guard, hear_routers, hold_back, keep_tables, kill_switch, leave_by, let_through, remove_address,
-    reverse_path,
+    StationAddress, StationNetwork, TUNNEL_TABLE, TableWatch, TunnelRoutes, ask_for_marks, capture,
+    cleanup_stale, configure, forwarding, grant, guard, hear_routers, hold_back, keep_tables, kill_switch,
+    leave_by, let_through, remove_address, reverse_path,
 };
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{Options, RecvBatch, Transmit, UdpSocket};

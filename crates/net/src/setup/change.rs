@@ -69,7 +69,7 @@ pub enum Change {
     NeighbourProxies(NeighbourProxies),
     /// A table of the firewall: by which exit clients leave.
     ExitMarks(ExitMarks),
-    /// The routes of an exit.
+    /// The routes of an exit, or of tunnels.
     ExitTable(ExitTable),
     /// An address of the interface behind this machine.
     LanAddress(LanAddress),

@@ -27,6 +27,7 @@ mod shaping;
 mod station;
 mod sysctl;
 mod tables;
+mod tunnels;
 mod uploads;
 mod ways;
 mod within;
@@ -53,6 +54,7 @@ pub use rule::{Rule, RuleKind, keep_rules};
 pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, ask_for_marks, forwarding, hear_routers, liberal_tracking, reverse_path};
 pub use tables::{TableWatch, keep_tables};
+pub use tunnels::{TUNNEL_PRIORITY, TUNNEL_TABLE, TunnelRoutes};
 pub use uploads::Uploads;
 pub use ways::{ExitTable, Way, find_ways};
 
@@ -102,7 +104,7 @@ pub enum SetupError {
     /// Another bond has such rules, or such a route in a table of its own.
     #[error(
         "policy rules of another bond are in the way (`ip rule` shows them from {DIVERT_PRIORITY} on): only one on a \
-         machine can have the default route, exits, --global6, --lan, a home's connections, or a proxy"
+         machine can have the default route, exits, --global6, --lan, a home's connections, a proxy, or access points"
     )]
     RuleTaken,
     /// IPv6 is switched off.

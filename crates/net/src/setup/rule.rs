@@ -133,6 +133,11 @@ pub enum RuleKind {
         /// The network.
         network: IpNet,
     },
+    /// All packets look into the table.
+    ToTable {
+        /// The table.
+        table: u32,
+    },
     /// TCP looks into the table.
     TcpToTable {
         /// The table.
@@ -254,6 +259,7 @@ impl Rule {
                 header.dst_len = network.prefix_len();
                 attributes.push(RuleAttribute::Destination(network.addr()));
             }
+            RuleKind::ToTable { table } => attributes.push(RuleAttribute::Table(*table)),
             RuleKind::TcpToTable { table } => {
                 attributes.extend([RuleAttribute::IpProtocol(IpProtocol::Tcp), RuleAttribute::Table(*table)]);
             }

@@ -7,11 +7,11 @@
 //!
 //! They come behind the rules of a bond's default route ([`super::Routes`]), whose own packets are let by. The main table has the same routes with a metric,
 //! for whoever is bound to nothing; without the one to the network where that is a part of what goes into a tunnel. IPv6 is the kernel's, which puts what
-//! routers announce into the main table; what is a part of a tunnel's is taken out again.
+//! routers announce into the main table ([`super::TunnelRoutes`]).
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::Ipv4Net;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{
     AddressAttribute, AddressFlags, AddressHeader, AddressMessage, AddressScope,
@@ -21,7 +21,6 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use super::routes::message;
 use super::rule::{Rule, RuleKind};
 use super::{Change, Journal, SetupError, sysctl};
 use crate::netlink::Netlink;
@@ -36,10 +35,6 @@ const MAIN: u32 = 254;
 /// be on one network.
 const SETTINGS: [(&str, &str); 3] =
     [("ipv4/conf/{}/rp_filter", "2"), ("ipv4/conf/{}/arp_ignore", "1"), ("ipv4/conf/{}/arp_announce", "2")];
-
-/// Routers tell of networks no more, on the link or behind them (RFC 4861 §4.6.2, RFC 4191 §2.3).
-const NO_NETWORKS: [(&str, &str); 2] =
-    [("ipv6/conf/{}/accept_ra_pinfo", "0"), ("ipv6/conf/{}/accept_ra_rt_info_max_plen", "0")];
 
 /// An interface of ours with a number, which no other has at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,26 +95,6 @@ impl StationNetwork {
             }
         }
         self.add_routes(given, MAIN, on_link)
-    }
-
-    /// Hears of no IPv6 networks from routers any more, so it gets no IPv6 address from them either.
-    pub fn refuse_networks(&self) {
-        for (key, value) in NO_NETWORKS {
-            sysctl::insist(&key.replace("{}", &self.name), value);
-        }
-    }
-
-    /// Takes an IPv6 route away that a router has announced, and hears of no networks from routers
-    /// any more. What they announced before ends with its time.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn withdraw(&self, network: Ipv6Net) -> Result<(), SetupError> {
-        self.refuse_networks();
-        let mut route = message(self.index, network.into(), MAIN);
-        // Whoever has told of it.
-        route.header.protocol = RouteProtocol::Unspec;
-        self.delete(route)
     }
 
     /// Deletes a route; no error if it is not there.

@@ -149,7 +149,7 @@ impl ExitTable {
 
     /// Deletes all routes of the table.
     pub(super) fn delete(self) -> Result<(), SetupError> {
-        let what = |e| SetupError::system("deleting the routes of an exit", e);
+        let what = |e| SetupError::system("deleting the routes of a table", e);
         let mut netlink = Netlink::open().map_err(what)?;
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut request = RouteMessage::default();

@@ -94,48 +94,54 @@ fn advertise(world: &World) {
 }
 
 #[test]
-fn a_station_that_is_told_to_hears_of_no_networks() {
+fn what_a_station_s_router_announces_takes_nothing_out_of_a_bond() {
     if !root() {
         return;
     }
-    let (world, _bond) = world_with_a_router();
+    let (world, bond) = world_with_a_router();
     let client = &world.client;
-    let station = world.station();
-    client.inside(|| station.refuse_networks());
-    for _ in 0..5 {
-        advertise(&world);
-        std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(device_towards(client, "fd77::8000:0:0:9"), "rw0");
-    }
-}
-
-#[test]
-fn what_a_station_s_router_takes_out_of_a_bond_is_withdrawn() {
-    if !root() {
-        return;
-    }
-    let (world, _bond) = world_with_a_router();
-    let client = &world.client;
-    let inside = "fd77::8000:0:0:9";
-    assert_eq!(device_towards(client, inside), "rw0");
-    eventually("the kernel believes it", || {
-        advertise(&world);
-        device_towards(client, inside) == "wa"
-    });
-    let station = world.station();
-    let taken: IpNet = "fd77:0:0:0:8000::/72".parse().unwrap();
-    let IpNet::V6(network) = taken else { unreachable!() };
-    let is_seen = || {
-        let all = client.inside(|| routes().unwrap());
-        assert!(all.iter().any(|r| r.network.to_string() == "10.77.0.0/24" && r.index != station.index));
-        all.iter().any(|r| r.network == taken && r.index == station.index)
+    let (inside, network) = ("fd77::8000:0:0:9", "fd77::/64".parse().unwrap());
+    let rules = client.ip("-6 rule");
+    let left = || client.ip(&format!("-6 route show table {TUNNEL_TABLE}"));
+    let begin = || {
+        client.inside(|| {
+            let (mut journal, _) = Journal::open(&world.state).unwrap();
+            let mut first = TunnelRoutes::begin(&mut journal).unwrap();
+            first.set(BTreeMap::from([(network, Some(bond.index()))])).unwrap();
+            (journal, first)
+        })
     };
-    assert!(is_seen());
-    client.inside(|| station.withdraw(network).unwrap());
-    assert!(!is_seen());
+    let (journal, mut first) = begin();
+    let taken: IpNet = "fd77:0:0:0:8000::/72".parse().unwrap();
+    eventually("the kernel believes the router", || {
+        advertise(&world);
+        client.inside(|| routes().unwrap()).iter().any(|route| route.network == taken)
+    });
     assert_eq!(device_towards(client, inside), "rw0");
-    advertise(&world);
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(device_towards(client, inside), "rw0", "said again");
-    client.inside(|| station.withdraw(network).unwrap());
+    assert_eq!(device_towards(client, &format!("{inside} oif wa")), "wa", "who is bound to it");
+    assert_eq!(device_towards(client, "2001:db8::1"), "va");
+
+    // Another interface has a part of the bond's network, as before.
+    client.ip("-6 route add fd77:0:0:0:4000::/66 dev va");
+    let part = "fd77:0:0:0:4000::/66".parse().unwrap();
+    let both = BTreeMap::from([(network, Some(bond.index())), (part, None)]);
+    client.inside(|| first.set(both.clone()).unwrap());
+    assert_eq!(device_towards(client, "fd77::4000:0:0:9"), "va");
+    assert_eq!(device_towards(client, inside), "rw0");
+
+    // Others take it away.
+    client.ip(&format!("-6 route flush table {TUNNEL_TABLE}"));
+    assert_eq!(device_towards(client, inside), "wa", "without it the router has its way");
+    client.inside(|| first.set(both).unwrap());
+    assert_eq!(device_towards(client, inside), "rw0");
+    client.inside(|| first.set(BTreeMap::new()).unwrap());
+    assert_eq!((left(), device_towards(client, inside).as_str()), (String::new(), "wa"));
+
+    // The next takes back what a killed one leaves.
+    journal.abandon();
+    let (journal, _) = begin();
+    assert_eq!(device_towards(client, inside), "rw0");
+    journal.abandon();
+    assert_eq!(client.inside(|| cleanup_stale(&world.state).unwrap()), 2);
+    assert_eq!((left(), client.ip("-6 rule")), (String::new(), rules));
 }

@@ -30,7 +30,6 @@ use ropewalk_net::wifi::{
 use ropewalk_net::{clock, mptcp, privileges, service, subflows};
 use ropewalk_roam::choose::{Heard, choose};
 use ropewalk_roam::priority::{Path, Priorities};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -83,6 +82,7 @@ pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
     }
     let (marking, unmarked) = marks::start(&roam, has_mptcp, &mut journal)?;
     privileges::drop_all_but_network()?;
+    let main_table = MainTable::new(&mut journal)?;
     let hooks = roam.hooks.as_deref().map(|dir| RoamHooks::start(dir, &chosen.radio.name)).transpose()?;
     let receiver = Receiver::open(&roam, chosen.radio.number, &mut journal)?;
     let supplicant = Supplicant::start(&dir.path().join("wpa"))?;
@@ -104,8 +104,7 @@ pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
         journal,
         supplicant,
         follower: Follower::new()?,
-        main_table: MainTable::new(),
-        distrusted: BTreeSet::new(),
+        main_table,
         losses: Losses::open()?,
         stations: Vec::new(),
         candidates: Vec::new(),
@@ -179,8 +178,6 @@ struct Daemon {
     supplicant: Supplicant,
     follower: Follower,
     main_table: MainTable,
-    /// Names of networks with a router that would have taken something out of a tunnel.
-    distrusted: BTreeSet<Vec<u8>>,
     losses: Losses,
     stations: Vec<Station>,
     /// What was heard last, and what becomes of it.
@@ -205,7 +202,7 @@ impl Daemon {
     fn turn(&mut self, now: Duration) -> anyhow::Result<()> {
         anyhow::ensure!(self.supplicant.is_alive(), "wpa_supplicant has ended: see the system's log");
         let changes = self.follower.poll()?;
-        self.main_table.follow(&changes);
+        self.main_table.follow(&changes, self.follower.links());
         for (index, loss) in self.losses.poll() {
             let own = self.stations.iter_mut().find(|s| s.network.index == index);
             own.into_iter().for_each(|s| s.on_loss(loss, now));
@@ -251,7 +248,6 @@ impl Daemon {
                 roam: &self.roam,
                 links: self.follower.links(),
                 routes: self.main_table.routes(),
-                distrusted: &mut self.distrusted,
                 mptcp: self.has_mptcp,
             };
             match station.step(&mut world, now) {
@@ -438,7 +434,6 @@ impl Daemon {
             roam: &self.roam,
             links: self.follower.links(),
             routes: self.main_table.routes(),
-            distrusted: &mut self.distrusted,
             mptcp: self.has_mptcp,
         };
         match Station::join(&mut world, interface, number, c.bss.clone(), &network, now) {

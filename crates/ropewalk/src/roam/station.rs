@@ -1,7 +1,6 @@
 //! One interface with one access point: from joining, by an address, to traffic, and to leaving.
 
 use super::beacons::Beacons;
-use super::daemon::PREFIX;
 use super::marks::{MarkStatus, Uplink};
 use super::meter::Meter;
 use super::monitor::{Measured, StationCounts};
@@ -10,7 +9,7 @@ use super::phase::Phase;
 use super::portal::{Answer, Probe};
 use super::report::{AccessPoint, PacketBy};
 use super::signal::MeanSignal;
-use super::tunnels::{taken_out, tunnel_around, tunnel_with};
+use super::tunnels::{is_station, tunnel_around, tunnel_with};
 use super::{plan, text};
 use crate::config;
 use crate::hooks::Joined;
@@ -22,7 +21,7 @@ use ropewalk_net::subflows::LeastRtts;
 use ropewalk_net::wifi::{self, Association, Bss, Heard, Loss, StationInterface, Supplicant, mac_text};
 use ropewalk_net::{clock, dhcp, dns};
 use ropewalk_roam::rate::{expected_bps, packet_time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -45,8 +44,6 @@ pub(super) struct World<'a> {
     pub(super) links: &'a [Link],
     /// Of the main table.
     pub(super) routes: &'a [Route],
-    /// Names of networks whose routers are not heard from the start.
-    pub(super) distrusted: &'a mut BTreeSet<Vec<u8>>,
     pub(super) mptcp: bool,
 }
 
@@ -96,9 +93,6 @@ impl Station {
             let index = index.ok_or_else(|| anyhow::anyhow!("{name} is gone"))?;
             let station = StationNetwork { index, name: name.clone(), number };
             station.prepare();
-            if world.distrusted.contains(&bss.ssid) {
-                station.refuse_networks();
-            }
             world.supplicant.join(&name, network, &bss)?;
             anyhow::Ok(station)
         })();
@@ -180,7 +174,6 @@ impl Station {
         if !self.is_joining() {
             self.listen(now)?;
             self.address(world)?;
-            self.withdraw(world)?;
         }
         match &mut self.phase {
             Phase::Joining => self.associate(world, now)?,
@@ -340,22 +333,6 @@ impl Station {
     fn tunnel<'a>(&self, world: &World<'a>) -> Option<&'a str> {
         let ipv4 = self.ipv4.as_ref()?;
         tunnel_with(ipv4.address.into(), world.links, world.routes)
-    }
-
-    /// Takes back what its routers say of IPv6 networks that go into a tunnel. The kernel has
-    /// believed it by then: so access points of that name get no other chance.
-    fn withdraw(&self, world: &mut World<'_>) -> Result<(), String> {
-        for (network, tunnel) in taken_out(self.network.index, world.links, world.routes) {
-            world.distrusted.insert(self.bss.ssid.clone());
-            self.network.withdraw(network).map_err(|e| e.to_string())?;
-            tracing::warn!(
-                interface = self.name(),
-                %network,
-                tunnel,
-                "a router would take this network out of the tunnel: what routers announce is not taken any more"
-            );
-        }
-        Ok(())
     }
 
     fn v6(&self, links: &[Link]) -> Vec<IpAddr> {
@@ -541,9 +518,8 @@ impl Station {
 /// The interface that has an address already. What this machine says from it would leave by the
 /// station (`from ADDRESS lookup TABLE`): what goes into a bond, too. Stations may have the same one.
 fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
-    let is_station = |name: &str| name.strip_prefix(PREFIX).is_some_and(|n| n.parse::<u32>().is_ok());
     let has_it = |link: &&Link| link.addresses.iter().any(|a| a.ip == IpAddr::V4(address));
-    let mut others = links.iter().filter(|l| l.index != index && !is_station(&l.name));
+    let mut others = links.iter().filter(|l| l.index != index && !is_station(l));
     others.find(has_it).map(|link| link.name.as_str())
 }
 

@@ -1,35 +1,52 @@
 //! What goes into a tunnel of this machine, a bond's say, and what an access point would take out of
 //! it: the narrower route goes first, and a station's leads past the tunnel in the clear.
 
+use super::daemon::PREFIX;
 use ipnet::{IpNet, Ipv6Net};
 use ropewalk_net::links::{Changes, Link, Route, routes};
+use ropewalk_net::setup::{Journal, SetupError, TunnelRoutes};
+use std::collections::BTreeMap;
 
 /// Routes of less bits are ways to everywhere, in parts: a network on the link goes before them, as
 /// before a default route.
 const WIDEST: u8 = 8;
 
-/// The main table, as of the last look.
+/// The main table, as of the last look, and what goes before it.
 #[derive(Debug)]
 pub(super) struct MainTable {
     routes: Vec<Route>,
+    first: TunnelRoutes,
     is_stale: bool,
+    has_failed: bool,
 }
 
 impl MainTable {
     /// Looked at by the first [`MainTable::follow`].
-    pub(super) fn new() -> MainTable {
-        MainTable { routes: Vec::new(), is_stale: true }
+    pub(super) fn new(journal: &mut Journal) -> Result<MainTable, SetupError> {
+        let first = TunnelRoutes::begin(journal)?;
+        Ok(MainTable { routes: Vec::new(), first, is_stale: true, has_failed: false })
     }
 
     /// Looks again where something has changed, and where the last look failed.
-    pub(super) fn follow(&mut self, changes: &Changes) {
+    pub(super) fn follow(&mut self, changes: &Changes, links: &[Link]) {
         self.is_stale |= !changes.is_empty();
         if !self.is_stale {
             return;
         }
         match routes() {
-            Ok(routes) => (self.routes, self.is_stale) = (routes, false),
-            Err(error) => tracing::debug!(%error, "the routes of this machine are not known"),
+            Ok(routes) => self.routes = routes,
+            Err(error) => {
+                tracing::debug!(%error, "the routes of this machine are not known");
+                return;
+            }
+        }
+        let set = self.first.set(into_tunnels(links, &self.routes));
+        self.is_stale = set.is_err();
+        let had_failed = std::mem::replace(&mut self.has_failed, self.is_stale);
+        if let Err(error) = set.map_err(anyhow::Error::from)
+            && !had_failed
+        {
+            tracing::warn!("{error:#}: routers of access points may take something out of it");
         }
     }
 
@@ -40,6 +57,11 @@ impl MainTable {
 
 fn is_tunnel(link: &Link) -> bool {
     matches!(link.kind.as_deref(), Some("tun" | "wireguard"))
+}
+
+/// It is one of ours.
+pub(super) fn is_station(link: &Link) -> bool {
+    link.name.strip_prefix(PREFIX).is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// The tunnel with an address whose network has this one as a part.
@@ -58,16 +80,27 @@ pub(super) fn tunnel_with<'a>(network: IpNet, links: &'a [Link], routes: &[Route
     routes.iter().filter(is_around).find_map(tunnel).map(|link| link.name.as_str())
 }
 
-/// The IPv6 networks to which an interface has routes that lead past a tunnel, with the tunnel's name.
-pub(super) fn taken_out<'a>(index: u32, links: &'a [Link], routes: &[Route]) -> Vec<(Ipv6Net, &'a str)> {
-    let past = |route: &Route| match route.network {
+/// Which IPv6 networks go into tunnels whatever stations have routes to, each with the index of its
+/// tunnel. Without one are parts of them that another interface has: these go by the main table.
+fn into_tunnels(links: &[Link], routes: &[Route]) -> BTreeMap<Ipv6Net, Option<u32>> {
+    let (mut all, mut others) = (BTreeMap::new(), Vec::new());
+    for route in routes {
+        let link = links.iter().find(|link| link.index == route.index && !is_station(link));
+        let (Some(link), IpNet::V6(network)) = (link, route.network) else { continue };
         // Each interface has this one for itself.
-        IpNet::V6(network) if !network.addr().is_unicast_link_local() => {
-            Some((network, tunnel_with(network.into(), links, routes)?))
+        if network.addr().is_unicast_link_local() || network.prefix_len() < WIDEST {
+            continue;
         }
-        _ => None,
-    };
-    routes.iter().filter(|route| route.index == index).filter_map(past).collect()
+        if is_tunnel(link) {
+            // The kernel tells first of the one that it prefers.
+            all.entry(network).or_insert(Some(link.index));
+        } else {
+            others.push(network);
+        }
+    }
+    others.retain(|other| all.keys().any(|network| network.contains(other)));
+    all.extend(others.into_iter().map(|other| (other, None)));
+    all
 }
 
 #[cfg(test)]
@@ -118,23 +151,27 @@ mod tests {
     }
 
     #[test]
-    fn what_a_router_announces_inside_a_tunnel_s_route_is_found() {
+    fn what_goes_into_tunnels_is_apart_from_what_routers_of_stations_announce() {
         let links = links();
         let routes = [
             route("fd77::/64", 3),
             route("fd00:1::/32", 3),
+            route("2000::/3", 3),
+            route("fe80::/64", 3),
+            route("10.77.0.0/24", 3),
             route("fd77::/48", 4),
             route("fd77:0:0:0:8000::/65", 4),
             route("fd77::/64", 4),
-            route("fd00:1:2:3::/64", 4),
-            route("fd00:2::/64", 4),
             route("fe80::/64", 4),
-            route("fe80::/64", 3),
             route("::/0", 4),
-            route("fd77:0:0:0:4000::/66", 2),
+            route("fd00:1:2:3::/64", 2),
+            route("fd00:2::/64", 2),
+            route("fd00:1:7::/64", 9),
         ];
-        let expected = ["fd77:0:0:0:8000::/65", "fd77::/64", "fd00:1:2:3::/64"];
-        let expected = expected.map(|n| (n.parse::<Ipv6Net>().unwrap(), "rw0"));
-        assert_eq!(taken_out(4, &links, &routes), expected);
+        let expected = [("fd00:1::/32", Some(3)), ("fd00:1:2:3::/64", None), ("fd77::/64", Some(3))];
+        let expected = expected.map(|(network, by)| (network.parse().unwrap(), by));
+        assert_eq!(into_tunnels(&links, &routes), BTreeMap::from(expected));
+        let both = [route("fd77::/64", 3), route("fd77::/64", 2)];
+        assert_eq!(into_tunnels(&links, &both).into_values().collect::<Vec<_>>(), [None], "as it was");
     }
 }

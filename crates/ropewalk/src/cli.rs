@@ -200,6 +200,16 @@ impl StoreArgs {
     }
 }
 
+/// A gateway's place in a fleet.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FleetArgs {
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Name of this gateway in its fleet [default: the machine's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
 /// Where services have their state directories.
 const STATES: &str = "/var/lib/ropewalk";
 

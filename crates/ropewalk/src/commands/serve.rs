@@ -1,18 +1,18 @@
 //! `ropewalk serve`.
 
-use crate::cli::{Daemon, LogFormat, State, StoreArgs, interface};
+use crate::cli::{Daemon, FleetArgs, LogFormat, State, StoreArgs, interface};
 use crate::config::{BitRate, File, Name, dedicated};
 use crate::control::protocol::Request;
 use crate::control::server::Server;
 use crate::daemon::{
-    DEVICE_QUEUE, Devices, Mailbox, Outbox, Reload, Running, Workers, mailboxes, run as run_loop,
-    take_precedence, workers,
+    DEVICE_QUEUE, Devices, Mailbox, Reload, Running, Workers, mailboxes, run as run_loop, take_precedence,
+    workers,
 };
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
 use crate::gateway::audit::{Audit, Entry};
-use crate::gateway::control::{GatewayControl, choose};
-use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening, by_tls};
+use crate::gateway::control::GatewayControl;
+use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants::{Keeper, Machine};
 use crate::gateway::neighbours::Neighbours;
 use crate::gateway::ports::{self, Ports};
@@ -20,18 +20,17 @@ use crate::gateway::quotas::Quotas;
 use crate::gateway::radios::{Radios, protect_frames};
 use crate::gateway::tls::{self, Certificate};
 use crate::gateway::worker::{Common, LoopParts};
-use crate::gateway::{Gateway, SharedClients};
+use crate::gateway::{Gateway, fleet};
 use crate::hooks::GatewayHooks;
+use crate::state::StateDir;
 use crate::state::pool::Pool;
-use crate::state::{StateDir, identity};
-use crate::store::{Fleet, Reach, StoreSettings};
+use crate::store::StoreSettings;
 use crate::{logging, metrics};
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
 use ropewalk_bond::config::Config;
 use ropewalk_bond::engine::Shard;
-use ropewalk_fleet::Evict;
 use ropewalk_net::poll::Signals;
 use ropewalk_net::setup::{
     DeviceConfig, Journal, NeighbourProxies, Protocol, Routes, configure, forwarding, let_through,
@@ -41,7 +40,7 @@ use ropewalk_net::tls::{Identity, Listeners, Tls};
 use ropewalk_net::tun::Tun;
 use ropewalk_net::udp::{OpenError, Options, UdpSocket};
 use ropewalk_net::{clock, nat, privileges, service};
-use ropewalk_session::{BackhaulEnd, Endpoint, Layer, StaticKey};
+use ropewalk_session::{BackhaulEnd, Endpoint, Layer};
 use ropewalk_time::Duration;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -98,10 +97,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR")]
     pub hooks: Option<PathBuf>,
     #[command(flatten)]
-    pub store: StoreArgs,
-    /// Name of this gateway in its fleet [default: the machine's name]
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
+    pub fleet: FleetArgs,
 }
 
 const PORT: u16 = 4500;
@@ -173,12 +169,12 @@ fn merge(args: Serve, mut file: File) -> anyhow::Result<GatewayOptions> {
     serve.workers = args.workers.or(serve.workers);
     serve.hooks = args.hooks.or(serve.hooks.take());
     serve.tun = args.daemon.tun.or(serve.tun.take());
-    let StoreArgs { store, store_ca, store_cert, store_key } = args.store;
+    let FleetArgs { store: StoreArgs { store, store_ca, store_cert, store_key }, name } = args.fleet;
     serve.store = store.map(Name).or(serve.store.take());
     serve.store_ca = store_ca.or(serve.store_ca.take());
     serve.store_cert = store_cert.or(serve.store_cert.take());
     serve.store_key = store_key.or(serve.store_key.take());
-    serve.name = args.name.or(serve.name.take());
+    serve.name = name.or(serve.name.take());
     let pool = Pool::new(&serve.address)?;
     serve.check_global6().map_err(|(_, why)| failure(Code::Usage, why))?;
     let pool = if serve.delegate { pool.delegating() } else { pool };
@@ -199,17 +195,15 @@ fn serve(options: GatewayOptions, dir: &StateDir, changes: TakesBack) -> anyhow:
     let count = if is_ap { 1 } else { file.serve.workers.unwrap_or(1) };
     let (inboxes, outbox) = mailboxes(count)?;
     let ends = inboxes.into_iter().zip(workers(count, options.pool)?);
-    let (fleet, key) = match join(file, options.pool, &outbox)? {
-        Some((fleet, key)) => (Some(fleet), key),
-        None => (None, identity::load_or_make(dir)?),
-    };
+    let name = file.serve.name.clone();
+    let (fleet, key) = fleet::join(store(file)?, name, options.pool, &outbox, dir)?;
     let (public, in_fleet) = (key.public(), fleet.is_some());
     let opened = open(&options, (config.layer(), count), radios.as_ref(), dir, journal)?;
     let machine = machine(&options, &opened, config.joins_clients(), in_fleet);
     let Opened { each, tls, ports, listening, signals, .. } = opened;
     let GatewayOptions { file, reload, pool, .. } = options;
 
-    let clients = registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
+    let clients = fleet::registry(fleet, dir, pool, &listening)?.with_networks(&file.ap.repeater);
     let now = clock::now();
     let inside = pool.gateway().iter().map(IpNet::addr).collect();
     let busy_poll = file.engine.busy_poll();
@@ -394,36 +388,11 @@ fn open_tls(file: &File, dir: &StateDir) -> anyhow::Result<(Listeners, Identity,
     Ok((listeners, identity, certificate))
 }
 
-/// Joins the fleet, if the gateway is to be in one: before anything is changed on this machine, for the store may have to be waited for.
-fn join(file: &File, pool: Pool, outbox: &Outbox) -> anyhow::Result<Option<(Fleet, StaticKey)>> {
+/// The store of its fleet, if the gateway is to be in one.
+fn store(file: &File) -> anyhow::Result<Option<StoreSettings>> {
     let s = &file.serve;
     let address = s.store.as_ref().map(|name| name.0.clone());
-    let settings =
-        StoreSettings::new(address, s.store_ca.clone(), s.store_cert.clone(), s.store_key.clone())?;
-    let Some(settings) = settings else { return Ok(None) };
-    let outbox = outbox.clone();
-    let evict = move |evict| match evict {
-        Evict::Revoked(client) => outbox.tell(Request::Expel { client }),
-        Evict::Elsewhere(client) => outbox.tell(Request::Dismiss { client }),
-    };
-    Fleet::join(&settings, s.name.clone(), pool, evict).map(Some)
-}
-
-/// Where the clients are kept: in the fleet's store, or in the state directory.
-fn registry(
-    fleet: Option<Fleet>,
-    dir: &StateDir,
-    pool: Pool,
-    listening: &Listening,
-) -> anyhow::Result<SharedClients> {
-    let Some(fleet) = fleet else { return SharedClients::open(dir, pool) };
-    let endpoints = choose(&[], listening).unwrap_or_else(|error| {
-        tracing::warn!("{error:#}: tokens of the fleet do not name this gateway");
-        Vec::new()
-    });
-    let tls = by_tls(listening, &endpoints)?;
-    fleet.start(&Reach { endpoints, tls })?;
-    Ok(SharedClients::of(Arc::new(fleet)))
+    StoreSettings::new(address, s.store_ca.clone(), s.store_cert.clone(), s.store_key.clone())
 }
 
 /// Writes down where the gateway listens, for `ropewalk invite` while it does not run.

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod channel_switcher;
 pub(crate) mod control;
 pub(crate) mod endpoints;
+pub(crate) mod fleet;
 pub(crate) mod grants;
 pub(crate) mod neighbours;
 pub(crate) mod ports;

@@ -9,7 +9,7 @@ use ropewalk_net::patience::ReadUntil;
 use ropewalk_net::{clock, stream};
 use ropewalk_session::{
     Accept, CipherSet, ClientHello, Endpoint, Extensions, Host, Index, Initiator, MessageType, Outcome,
-    RESPONSE_MAX, SessionKeys, StaticKey, Token,
+    RESPONSE_MAX, Refusal, SessionKeys, StaticKey, Token,
 };
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -27,6 +27,8 @@ pub(super) struct Dialled {
     pub keys: SessionKeys,
     pub accept: Accept,
     pub remote: SocketAddr,
+    /// Which of the token's endpoints it is.
+    pub place: usize,
 }
 
 /// An index that is nobody else's: there is one session for each connection.
@@ -38,12 +40,19 @@ fn entropy_u32() -> u32 {
     entropy().random()
 }
 
-/// Connects to the first of the token's endpoints that lets us in. A refusal by the true gateway
-/// ends the search.
-pub(super) fn dial(token: &Token, key: &StaticKey, device: Option<&str>) -> anyhow::Result<Dialled> {
+/// Connects to the first of the token's endpoints that lets us in: the one at `first` and those
+/// after it, each once. A refusal by the true gateway ends the search, unless it may pass: another
+/// gateway of a fleet may have room.
+pub(super) fn dial(
+    token: &Token,
+    key: &StaticKey,
+    device: Option<&str>,
+    first: usize,
+) -> anyhow::Result<Dialled> {
     let mut last = anyhow::anyhow!("the token names no endpoint");
-    for endpoint in token.endpoints() {
-        let addresses = match resolve(endpoint) {
+    let endpoints = token.endpoints();
+    for place in (0..endpoints.len()).map(|n| (first + n) % endpoints.len()) {
+        let addresses = match resolve(&endpoints[place]) {
             Ok(addresses) => addresses,
             Err(error) => {
                 last = error;
@@ -51,9 +60,9 @@ pub(super) fn dial(token: &Token, key: &StaticKey, device: Option<&str>) -> anyh
             }
         };
         for remote in addresses {
-            match greet(token, key, device, remote) {
+            match greet(token, key, device, (place, remote)) {
                 Ok(dialled) => return Ok(dialled),
-                Err(error) if error.downcast_ref::<ropewalk_session::Refusal>().is_some() => {
+                Err(error) if error.downcast_ref::<Refusal>().is_some_and(|r| !r.is_temporary()) => {
                     return Err(error);
                 }
                 Err(error) => last = error.context(format!("the gateway at {remote}")),
@@ -77,7 +86,7 @@ fn greet(
     token: &Token,
     key: &StaticKey,
     device: Option<&str>,
-    remote: SocketAddr,
+    (place, remote): (usize, SocketAddr),
 ) -> anyhow::Result<Dialled> {
     let mut stream = stream::connect(remote, device, PATIENCE)?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -102,7 +111,7 @@ fn greet(
             }
             _ => match initiator.finish(&answer)? {
                 Outcome::Accepted(accept, keys) => {
-                    return Ok(Dialled { stream, frames, keys, accept, remote });
+                    return Ok(Dialled { stream, frames, keys, accept, remote, place });
                 }
                 Outcome::Refused(refusal) => return Err(refusal.into()),
             },
@@ -128,8 +137,10 @@ fn frame(stream: &TcpStream, frames: &mut Frames) -> anyhow::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ropewalk_session::{Backlog, INIT_MAX, InviteId, InviteSecret, Responder, ResponderConfig, Verdict};
     use std::net::TcpListener;
     use std::process::Command;
+    use std::sync::mpsc::channel;
 
     /// `nft` is one, where the firewall is put back.
     #[test]
@@ -144,5 +155,45 @@ mod tests {
         }
         far.write_all(&framed(b"an answer")).unwrap();
         assert_eq!(waits.join().unwrap().unwrap(), b"an answer");
+    }
+
+    /// A gateway that refuses the first who greets it.
+    fn refuse(listener: &TcpListener, key: StaticKey, refusal: Refusal, said: impl FnOnce()) {
+        let (mut stream, remote) = listener.accept().unwrap();
+        let mut frames = Frames::default();
+        let init = loop {
+            if let Some(init) = frames.next(INIT_MAX).unwrap() {
+                break init;
+            }
+            let mut part = [0; 2048];
+            let read = stream.read(&mut part).unwrap();
+            frames.push(&part[..read]);
+        };
+        let now = clock::now();
+        let mut responder = Responder::new(&mut entropy(), key, &ResponderConfig::default(), now);
+        let verdict = responder.handle(&mut entropy(), &init, remote, Backlog::default(), now);
+        let Verdict::Read(reading) = verdict else { panic!("it is no greeting") };
+        said();
+        stream.write_all(&framed(&reading.run().unwrap().refuse(refusal).unwrap())).unwrap();
+    }
+
+    #[test]
+    fn endpoints_are_tried_in_turn_and_what_may_pass_does_not_end_it() {
+        let [gateway, device] = [0, 1].map(|_| StaticKey::generate(&mut entropy()).unwrap());
+        for (refusal, wanted) in [(Refusal::Busy, vec![1, 2, 0]), (Refusal::Revoked, vec![1])] {
+            let (asked, order) = channel();
+            let mut endpoints: Vec<Endpoint> = Vec::new();
+            for place in 0..3 {
+                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+                endpoints.push(listener.local_addr().unwrap().to_string().parse().unwrap());
+                let (key, asked) = (gateway.clone(), asked.clone());
+                std::thread::spawn(move || refuse(&listener, key, refusal, || asked.send(place).unwrap()));
+            }
+            let (invite, secret) = (InviteId([1; 16]), InviteSecret([2; 16]));
+            let token = Token::new(gateway.public(), invite, secret, endpoints).unwrap();
+            let error = dial(&token, &device, None, 1).err().unwrap();
+            assert_eq!(error.downcast_ref::<Refusal>(), Some(&refusal), "{error:#}");
+            assert_eq!(order.try_iter().collect::<Vec<_>>(), wanted);
+        }
     }
 }

@@ -98,6 +98,8 @@ struct Daemon<'a> {
     flows: Option<Flows>,
     tunnel: Option<Tunnel>,
     remote: String,
+    /// Which of the endpoints let us in last: connections may go on there.
+    place: usize,
     dialling: Option<Receiver<anyhow::Result<Dialled>>>,
     waker: Arc<Waker>,
     dial_at: Option<Time>,
@@ -155,6 +157,7 @@ pub(super) fn run(parts: Parts<'_>, journal: SharedJournal) -> anyhow::Result<()
         flows: None,
         tunnel: None,
         remote: String::new(),
+        place: 0,
         dialling: None,
         waker,
         dial_at: Some(Time::ZERO),
@@ -380,10 +383,10 @@ impl Daemon<'_> {
     fn dial(&mut self) {
         self.dial_at = None;
         let (send, receive) = channel();
-        let (token, key) = (self.parts.token.clone(), self.parts.key.clone());
+        let (token, key, place) = (self.parts.token.clone(), self.parts.key.clone(), self.place);
         let (uplink, waker) = (self.parts.args.uplink.clone(), Arc::clone(&self.waker));
         let work = move || {
-            let _ = send.send(hello::dial(&token, &key, uplink.as_deref()));
+            let _ = send.send(hello::dial(&token, &key, uplink.as_deref(), place));
             waker.wake();
         };
         match std::thread::Builder::new().name("dial".into()).spawn(work) {
@@ -421,14 +424,14 @@ impl Daemon<'_> {
     }
 
     fn connected(&mut self, dialled: Dialled) -> anyhow::Result<()> {
-        let Dialled { stream, frames, keys, accept, remote } = dialled;
+        let Dialled { stream, frames, keys, accept, remote, place } = dialled;
         let buffer = self.parts.args.send_buffer.0;
         if self.parts.args.uplink_rate.is_some() {
             self.background.begin(&stream)?;
         }
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
         self.poller.add(&tunnel, TUNNEL, Interest::Read)?;
-        (self.remote, self.pause) = (remote.to_string(), AGAIN);
+        (self.remote, self.place, self.pause) = (remote.to_string(), place, AGAIN);
         let address = accept.ipv4.client;
         if self.flows.as_ref().is_none_or(|f| f.address() != address) {
             self.give_up("the gateway has given another address")?;
@@ -498,7 +501,7 @@ impl Daemon<'_> {
         self.lost_at = None;
         if self.boot.replace(boot).is_some_and(|old| old != boot) {
             // It knows nothing of what an earlier one has acknowledged.
-            self.give_up("the gateway has started anew")?;
+            self.give_up("the gateway is another, or has started anew")?;
         }
         for reset in std::mem::take(&mut self.owed) {
             self.tunnel.iter_mut().for_each(|t| drop(t.packet(&reset)));

@@ -26,8 +26,11 @@ struct Ledger {
     head: Option<Record>,
     /// Who signs for the contributor, from its first claim on.
     contributor: Option<Verifier>,
-    /// Added to what was counted since the gateway's start.
+    /// Added to what was counted since the gateway's start: what was signed before, and by others with
+    /// its key.
     before: Totals,
+    /// What was counted here at the last claim: no record of this gateway has more of it.
+    measured: Totals,
     offered: Option<Offer>,
     claimed_at: Option<Time>,
 }
@@ -137,7 +140,8 @@ impl Ledgers {
         let adopted = ledger.catch_up(last, |r| is_ours(r) && r.statement.contributor == signer)?;
         let agreed = ledger.head.as_ref().map(|h| h.statement.totals).unwrap_or_default();
         // Signed before this start, it has nothing of what was counted since.
-        ledger.before = if is_first { agreed } else { ledger.before_of(&agreed, &measured.totals) };
+        ledger.before = if is_first { agreed } else { ledger.before_of(&agreed) };
+        ledger.measured = measured.totals;
         self.counts.agreed += u64::from(adopted.is_some());
         let totals = ledger.before.zip(measured.totals, u64::saturating_add);
         let head = ledger.head.as_ref().map(|r| &r.statement);
@@ -214,8 +218,9 @@ impl Ledger {
         Ok(Some(last))
     }
 
-    /// What has to be added so that totals do not go back behind what was agreed upon.
-    fn before_of(&self, agreed: &Totals, measured: &Totals) -> Totals {
-        self.before.zip(agreed.zip(*measured, u64::saturating_sub), u64::max)
+    /// What has to be added so that totals do not go back behind what was agreed upon. Of that, what
+    /// was counted here came before the last claim: the rest was carried to others with this key.
+    fn before_of(&self, agreed: &Totals) -> Totals {
+        self.before.zip(agreed.zip(self.measured, u64::saturating_sub), u64::max)
     }
 }

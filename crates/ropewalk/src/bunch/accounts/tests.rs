@@ -225,6 +225,32 @@ fn an_answer_that_was_lost_and_a_start_anew_lose_no_record() {
 }
 
 #[test]
+fn an_account_goes_on_at_another_gateway_with_the_same_key_and_back() {
+    let mut near = Contributor::new(signer(2), key(2).public(), None, EVERY, Time::ZERO);
+    let mut gateways = [0, 1].map(|_| Ledgers::new(signer(1)));
+    let (mut now, mut all, mut counted) = (Time::ZERO, 0, [0, 0]);
+    let mut records = Vec::new();
+    // Each is a tunnel to a gateway, with packets that are claimed, and some after that.
+    for (at, claimed, more) in [(0, 10, 5), (1, 20, 0), (0, 3, 0), (1, 7, 2), (1, 4, 0)] {
+        near.on_tunnel((all, all));
+        (all, counted[at]) = (all + claimed, counted[at] + claimed);
+        now += EVERY;
+        let n = counted[at];
+        let totals =
+            Totals { carried_packets: n, carried_bytes: n, delivered_packets: n, delivered_bytes: n };
+        let measured = Measured { totals, tunnel: (claimed, claimed) };
+        let mut hear = |words| gateways[at].hear((key(2).public(), measured), words, || None, (now, DAY));
+        let offer = near.claim((all, all), now).and_then(|claim| hear(claim).0);
+        let agreed = offer.and_then(|offer| near.hear(offer).0);
+        records.extend(agreed.and_then(|agreed| hear(agreed).1));
+        (all, counted[at]) = (all + more, counted[at] + more);
+    }
+    let totals: Vec<u64> = records.iter().map(|r: &Record| r.statement.totals.carried_packets).collect();
+    assert_eq!(totals, [10, 30, 38, 45, 51]);
+    assert_eq!(proved(&records).unwrap().unwrap().totals.carried_packets, all);
+}
+
+#[test]
 fn another_signing_key_or_another_contributor_s_record_is_refused() {
     let mut p = Pair::new();
     p.connect();

@@ -441,6 +441,8 @@ impl Daemon<'_> {
         self.account.on_tunnel(self.carried());
         let room = self.tunnel.as_ref().map_or(0, Tunnel::room);
         self.parts.overhear.iter_mut().for_each(Overhear::forget);
+        // Pairs are numbered by the gateway: another one, or the same started anew, means others.
+        self.parts.share.iter_mut().for_each(|s| s.set(&[]));
         // The first record: with it the gateway knows that the handshake was no replay.
         let place = self.parts.share.as_ref().map(Share::place);
         if let (Some((network, port)), Some(tunnel)) = (place, &mut self.tunnel) {

@@ -8,6 +8,8 @@
 //!                          └─ server 10.3.0.2
 //! ```
 
+#[path = "fleet/bunch.rs"]
+mod bunch;
 mod common;
 #[path = "fleet/granted.rs"]
 mod granted;

@@ -1,7 +1,7 @@
 //! The arguments of `ropewalk bunch`.
 
 use super::accounts::Verifier;
-use crate::cli::{Existing, LogFormat, Show, State, StoreArgs, Which, interface};
+use crate::cli::{Existing, FleetArgs, LogFormat, Show, State, StoreArgs, Which, interface};
 use crate::commands::{Invite, Revoke};
 use crate::config::Amount;
 use clap::{Args, Subcommand, ValueEnum};
@@ -116,6 +116,8 @@ pub(crate) struct BunchGateway {
     #[arg(long, value_name = "DIR")]
     pub hooks: Option<PathBuf>,
     #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
     pub observed: Observed,
 }
 
@@ -134,7 +136,7 @@ pub(crate) struct BunchInvite {
     pub qr: bool,
 }
 
-/// As a gateway of a bond does it, of which a fleet knows nothing.
+/// As a gateway of a bond does it; one of a fleet is asked, which has the store.
 impl From<BunchInvite> for Invite {
     fn from(args: BunchInvite) -> Invite {
         let BunchInvite { name, state, endpoints, qr } = args;

@@ -223,6 +223,11 @@ impl Conn {
         };
         let (mut stream, key, now) = (stream, incoming.client(), clock::now());
         let hello = incoming.hello().cloned();
+        if hello.as_ref().is_ok_and(|hello| !clients.is_ready(&key, hello)) {
+            // The store is asked meanwhile, and the next greeting is another.
+            responder.forget(incoming.tag());
+            return refuse(&mut stream, incoming, Refusal::Busy, responder);
+        }
         let admitted = hello.and_then(|hello| Ok((clients.admit(&key, &hello)?, hello)));
         let (admission, hello) = match admitted {
             Ok(admitted) => admitted,

@@ -8,27 +8,25 @@
 //! Each access point has an address in the device's network, and its senders appear there as ports
 //! of it; the kernel translates that to this machine's own address.
 
+mod requests;
+
 use super::accounts::{AccountFiles, Keeper, Ledgers, Measured, Signer, Totals, Words};
 use super::args::{BunchGateway as Args, BunchScheduling, BunchVariant};
-use super::conn::{Conn, Event, Member, account_of};
+use super::conn::{Conn, Event, Member};
 use super::greeting;
 use super::listen::{Due, Listener, Uploads};
 use super::record::Channel;
-use super::report::{BunchStatus, Contributor, GatewayStatus, Upload};
+use super::report::GatewayStatus;
 use super::words::{self, NEIGHBOURS, Neighbour, Secret, Word};
-use crate::control::protocol::{Request, Response};
 use crate::daemon::{Mailbox, Watchdog, entropy};
 use crate::gateway::SharedClients;
 use crate::hooks::GatewayHooks;
-use crate::report::reasons::{bypass as reason, named};
 use anyhow::Context;
 use ipnet::Ipv4Net;
 use rand::{Rng, RngCore};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_bunch::Time;
-use ropewalk_bunch::gateway::{
-    Account, Config, Gateway, Home, Input, Output, Scheduling, SessionView, Tunnel, Variant,
-};
+use ropewalk_bunch::gateway::{Config, Gateway, Home, Input, Output, Scheduling, Tunnel, Variant};
 use ropewalk_bunch::icmp;
 use ropewalk_bunch::inner::{self, UDP};
 use ropewalk_net::poll::{Events, Interest, Poller, Signal, Signals};
@@ -355,6 +353,7 @@ impl Daemon<'_> {
             let name = self.parts.clients.name_of(&member.key);
             hooks.came(member.key, name, &[member.address.into()], remote.ip());
         }
+        self.parts.clients.came(&member.key);
         self.known.insert(member.who, member.key);
         let setup =
             Word::Setup { boot: self.boot, serve: self.parts.serve.clone(), udp: self.parts.args.udp };
@@ -478,6 +477,7 @@ impl Daemon<'_> {
         tracing::info!(name = self.name(&member.key), why, "access point gone");
         if self.by_address.get(&member.address) == Some(&id) {
             self.by_address.remove(&member.address);
+            self.parts.clients.went(&member.key);
             self.parts.hooks.iter_mut().for_each(|hooks| hooks.went(&member.key));
         }
         for (other, _) in neighbours {
@@ -504,92 +504,5 @@ impl Daemon<'_> {
 
     fn name(&self, key: &PublicKey) -> String {
         self.parts.clients.name_of(key).unwrap_or_else(|| key.to_string())
-    }
-
-    fn on_mail(&mut self) -> anyhow::Result<()> {
-        self.parts.mailbox.waker().clear();
-        while let Some(post) = self.parts.mailbox.next() {
-            let answer = match post.request {
-                Request::Bunch {} => {
-                    Response::Bunch { status: Box::new(BunchStatus::Gateway(self.status())) }
-                }
-                Request::Expel { client } => {
-                    let of = |c: &&Conn| c.member().is_some_and(|m| m.key == client);
-                    let ids: Vec<u32> = self.conns.iter().filter(|(_, c)| of(c)).map(|(id, _)| *id).collect();
-                    for id in ids {
-                        self.drop_conn(id, "it is revoked")?;
-                    }
-                    self.put(Input::Revoked(account_of(&client)))?;
-                    Response::Done { said: String::new() }
-                }
-                _ => Response::wrong_end("bond, or for the access point of a bunch"),
-            };
-            // Who asked may be gone.
-            let _ = post.reply.send(answer);
-        }
-        Ok(())
-    }
-
-    fn status(&self) -> GatewayStatus {
-        let counts = self.gateway.counts();
-        let accounts: BTreeMap<u64, &Account> = self.gateway.accounts().collect();
-        let of = |(who, key): (&u64, &PublicKey)| {
-            let conn = self.conns.values().find(|c| c.member().is_some_and(|m| m.who == *who));
-            let account = accounts.get(who).map(|a| **a).unwrap_or_default();
-            Contributor {
-                name: self.name(key),
-                remote: conn.map(|c| c.remote.to_string()),
-                address: conn.and_then(Conn::address),
-                neighbours: conn.map_or(0, |c| c.neighbours.len()),
-                hears_cells: conn.and_then(|c| c.listener.as_ref()).map(Listener::cells),
-                packets: account.packets,
-                bytes: account.bytes,
-                failed: account.failed,
-                late: account.late,
-                damaged: account.damaged,
-                data_bytes: account.data_bytes,
-                report_bytes: account.report_bytes,
-                score: account.score,
-                carried_packets: account.carried_packets,
-                carried_bytes: account.carried_bytes,
-                delivered_packets: account.delivered_packets,
-                delivered_bytes: account.delivered_bytes,
-                records: self.ledgers.head(key).map_or(0, |r| r.statement.number),
-                signed_bytes: self.ledgers.head(key).map_or(0, |r| r.statement.totals.carried_bytes),
-            }
-        };
-        GatewayStatus {
-            device: self.parts.tun.name().to_owned(),
-            uptime_s: self.now().as_secs_f64(),
-            sessions: self.gateway.sessions(),
-            kept_bytes: self.gateway.kept_bytes(),
-            bypassed: named(&counts.bypassed, reason),
-            unhelped_packets: counts.unhelped_packets,
-            cells_of_others: counts.cells_of_others,
-            too_long: counts.too_long,
-            cut_packets: counts.cut_packets,
-            contributors: self.known.iter().map(of).collect(),
-            uploads: self.gateway.views().map(upload).collect(),
-            accounts_agreed: self.ledgers.counts().agreed,
-            accounts_refused: self.ledgers.counts().refused,
-            ..self.counts.clone()
-        }
-    }
-}
-
-fn upload(view: SessionView) -> Upload {
-    let state = match (view.bypassed, view.is_native) {
-        (Some(why), _) => format!("left alone: {}", reason(why)),
-        (None, true) => "by its home alone".to_owned(),
-        (None, false) => "helped".to_owned(),
-    };
-    Upload {
-        protocol: if view.protocol == UDP { "udp" } else { "tcp" }.into(),
-        sender: view.sender.to_string(),
-        receiver: view.receiver.to_string(),
-        state,
-        access_points: view.access_points,
-        sent_bytes: view.sent_bytes,
-        kept_bytes: view.kept_bytes,
     }
 }

@@ -43,11 +43,11 @@ use crate::control::server::Server;
 use crate::daemon::{Outbox, entropy, mailbox};
 use crate::exit::{Code, failure};
 use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
-use crate::gateway::SharedClients;
-use crate::gateway::audit::Audit;
+use crate::gateway::audit::{Audit, AuditEnd};
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::gateway::grants::{Keeper, Machine};
+use crate::gateway::{SharedClients, fleet};
 use crate::hooks::{BunchHooks, GatewayHooks};
 use crate::state::pool::Pool;
 use crate::state::{StateDir, identity};
@@ -64,7 +64,7 @@ use ropewalk_net::setup::{
 };
 use ropewalk_net::tun::{Offloads, Tun};
 use ropewalk_net::{nat, privileges, service};
-use ropewalk_session::Layer;
+use ropewalk_session::{Layer, PublicKey};
 use std::io::{ErrorKind, IsTerminal};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -203,14 +203,17 @@ fn serve(
         return Err(failure(Code::Usage, "--address takes an IPv4 network: a bunch carries IPv4"));
     };
     let pool = Pool::new(&[args.address])?;
-    let key = identity::load_or_make(dir)?;
-    let public = key.public();
+    let (inbox, outbox) = mailbox()?;
+    let settings = args.fleet.store.settings()?;
+    let store = settings.as_ref().map(ToString::to_string);
+    let (fleet, key) = fleet::join(settings, args.fleet.name.clone(), pool, &outbox, dir)?;
     let listener = listen(args.listen)?;
     let signals = Signals::new().context("signals cannot be caught")?;
     let tun = with(journal, |journal| let_out(&args, &pool, journal))??;
     let listening = Listening {
         listen: vec![listener.local_addr()?],
         device: tun.name().to_owned(),
+        store,
         ..Listening::default()
     };
     dir.write_json(GATEWAY_FILE, &listening)?;
@@ -219,32 +222,20 @@ fn serve(
     let without_tables = "what contributors bring leaves untranslated, and their homes are open";
     firewall::keep(journal, Kept { device: None, without_rules, without_tables })?;
     *hooks = args.hooks.as_deref().map(|dir| GatewayHooks::start(dir, tun.name())).transpose()?;
-    let clients = SharedClients::open(dir, pool)?;
-    let (inbox, outbox) = mailbox()?;
+    let clients = fleet::registry(fleet, dir, pool, &listening)?;
     serve_metrics(args.observed.metrics, &outbox)?;
-    let nothing = Keeper::start(
-        dir,
-        &SharedJournal::default(),
-        clients.clone(),
-        outbox.clone(),
-        Machine::that_grants_nothing(),
-    )?;
-    let (audit, _written) = Audit::start(dir)?;
-    let handler = GatewayControl {
-        clients: clients.clone(),
-        key: public,
-        listening,
-        loop_: outbox,
-        keeper: nothing,
-        quotas: None,
-        audit,
-    };
-    let _server = Server::start(dir, handler)?;
-    tracing::info!(device = tun.name(), address = %listener.local_addr()?, key = %public, "gateway ready");
+    let _answering = answer(dir, &clients, (key.public(), listening), outbox)?;
+    tracing::info!(
+        device = tun.name(),
+        address = %listener.local_addr()?,
+        key = %key.public(),
+        "gateway ready"
+    );
     service::ready();
     let serve = if args.serve.is_empty() { vec!["0.0.0.0/0".parse()?] } else { args.serve.clone() };
     let accounts = (accounts::AccountFiles::new(dir), accounts::Keeper::start(dir)?);
-    gateway::run(gateway::Parts {
+    let leaving = clients.clone();
+    let outcome = gateway::run(gateway::Parts {
         args,
         serve,
         key,
@@ -255,7 +246,24 @@ fn serve(
         hooks: hooks.as_mut(),
         mailbox: inbox,
         signals,
-    })
+    });
+    leaving.leave();
+    outcome
+}
+
+/// Answers at the control socket of a gateway with this key, until what is returned is dropped.
+fn answer(
+    dir: &StateDir,
+    clients: &SharedClients,
+    (key, listening): (PublicKey, Listening),
+    loop_: Outbox,
+) -> anyhow::Result<(Server, AuditEnd)> {
+    let (unused, nothing) = (SharedJournal::default(), Machine::that_grants_nothing());
+    let keeper = Keeper::start(dir, &unused, clients.clone(), loop_.clone(), nothing)?;
+    let (audit, written) = Audit::start(dir)?;
+    let clients = clients.clone();
+    let handler = GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit };
+    Ok((Server::start(dir, handler)?, written))
 }
 
 /// A gateway's device, whose access points' connections leave by this machine.

@@ -1,5 +1,6 @@
 //! What the daemons of a bunch say of themselves.
 
+use crate::report::fleet::FleetStatus;
 use crate::report::table::bytes;
 use crate::report::{count, reasons};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub(crate) struct GatewayStatus {
     pub accounts_agreed: u64,
     #[serde(default)]
     pub accounts_refused: u64,
+    /// How it stands in its fleet, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Box<FleetStatus>>,
 }
 
 /// A connection at a gateway.
@@ -301,6 +305,7 @@ fn gateway(g: &GatewayStatus) -> String {
             c.score * 100.0
         );
     }
+    out.push_str(&g.fleet.as_deref().map(FleetStatus::lines).unwrap_or_default());
     out
 }
 
@@ -409,6 +414,11 @@ mod tests {
         let text = render(&BunchStatus::Gateway(g.clone()));
         assert!(text.contains("left alone mptcp 2") && text.contains("reports 1.0 %"), "{text}");
         assert!(text.contains("anna: not connected") && text.contains("trusted 50 %"), "{text}");
+        let (name, store) = ("g1".to_owned(), "etcd://10.0.0.1:2379/street".to_owned());
+        let fleet = FleetStatus { name, store, reachable: true, ..FleetStatus::default() };
+        let of_fleet = GatewayStatus { fleet: Some(Box::new(fleet)), ..g.clone() };
+        let text = render(&BunchStatus::Gateway(of_fleet));
+        assert!(text.ends_with("\nfleet: g1 in etcd://10.0.0.1:2379/street\n"), "{text}");
         let text = render(&BunchStatus::Ap(ApStatus { captures: true, ..ApStatus::default() }));
         assert!(text.contains("not connected, helps its home"), "{text}");
         assert!(text.contains("neither overhears nor is handed"), "{text}");

@@ -46,7 +46,7 @@ impl Listening {
     pub(crate) fn check_own(&self) -> anyhow::Result<()> {
         let Some(store) = &self.store else { return Ok(()) };
         let words = format!(
-            "the gateway with this state directory is of a fleet, and does not run: name the store, --store {store}"
+            "the gateway with this state directory is of a fleet, and does not run: start it, or name the store, as in `ropewalk clients --store {store}`"
         );
         Err(failure(Code::Usage, words))
     }

@@ -10,10 +10,13 @@ use ropewalk_session::{InviteId, InviteSecret, PublicKey, Refusal, StaticKey};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+mod accounts;
 mod grants;
 mod import;
 mod pages;
 mod usage;
+
+pub use accounts::SignedAccount;
 
 /// How often something is tried anew when another gateway was faster: each time one of them gets
 /// on.

@@ -16,6 +16,7 @@
 //! | `exit/GROUP` | [`crate::GroupExit`] |
 //! | `grants` | which change of these two was the last |
 //! | `sum/GATEWAY` | [`Sum`] |
+//! | `bunch-account/KEY/GATEWAY` | the last record that the access point of a bunch with this key and a gateway have signed |
 //! | `compaction` | which gateway compacted last; the revision of this key is where the next compacts |
 
 use base64::Engine as _;
@@ -174,6 +175,13 @@ impl Keys {
     pub(crate) fn sum(&self, gateway: &str) -> String {
         format!("{}sum/{gateway}", self.0)
     }
+    /// Where the accounts of a bunch begin.
+    pub(crate) fn bunch_accounts(&self) -> String {
+        format!("{}bunch-account/", self.0)
+    }
+    pub(crate) fn bunch_account(&self, key: &PublicKey, gateway: &str) -> String {
+        format!("{}{}/{gateway}", self.bunch_accounts(), URL_SAFE_NO_PAD.encode(key.as_bytes()))
+    }
     pub(crate) fn quota(&self, client: &str) -> String {
         format!("{}quota/{client}", self.0)
     }
@@ -288,6 +296,7 @@ mod tests {
         for other in [
             keys.network(),
             keys.grants(),
+            keys.bunch_account(&PublicKey([3; 32]), "g"),
             "/y/key".into(),
             keys.invite(InviteId([0; 16])),
             "/y/client/a".into(),

@@ -367,3 +367,32 @@ fn usage_of_who_is_gone_is_deleted_once_it_counts_no_more() {
         assert!(cluster.value(&key(client, gateway)).is_some(), "{client} at {gateway}");
     }
 }
+
+#[test]
+fn each_gateway_knows_what_all_have_signed() {
+    if !has_etcd() {
+        return;
+    }
+    let cluster = Cluster::start(1);
+    let (a, _) = join(&cluster, "a", 0);
+    let (b, _) = join(&cluster, "b", 0);
+    let (anna, bert) = (PublicKey([1; 32]), PublicKey([2; 32]));
+    a.keep_account(&anna, "old".into());
+    a.keep_account(&anna, "new".into());
+    b.keep_account(&anna, "hers".into());
+    b.keep_account(&bert, "his".into());
+    let known = |member: &Member| {
+        let all = member.signed_accounts().unwrap().into_iter();
+        let mut all: Vec<_> = all.map(|s| (s.key, s.gateway, s.record)).collect();
+        all.sort();
+        all
+    };
+    let one = |key, gateway: &str, record: &str| (key, gateway.to_owned(), record.to_owned());
+    let mut wanted = vec![one(anna, "a", "new"), one(anna, "b", "hers"), one(bert, "b", "his")];
+    eventually("both know all of it", || known(&a) == wanted && known(&b) == wanted);
+    // Who leaves says what is left to say.
+    a.keep_account(&bert, "last".into());
+    drop(a);
+    wanted.insert(2, one(bert, "a", "last"));
+    assert_eq!(known(&b), wanted);
+}

@@ -6,7 +6,7 @@
 //!   is_ready, admit ──▶ state: the copy, claims, who is served, usage
 //!                        ▲        │
 //!        watch: follow ──┘        ├──▶ claims: who may come in, some beside each other
-//!                                 ├──▶ work: serving, usage
+//!                                 ├──▶ work: serving, usage, signed accounts
 //!                                 ├──▶ keep: the lease, the gateway's record
 //!                                 ├──▶ compact: etcd's history
 //!                                 └──▶ tidy: usage of who is gone
@@ -14,6 +14,7 @@
 //!
 //! The state is locked for microseconds, by both. Nothing of the data loop waits for the store.
 
+mod accounts;
 mod begin;
 mod claims;
 mod compact;
@@ -509,6 +510,7 @@ async fn farewell(shared: &Arc<Shared>) {
         let is_ousted = shared.state().ousted;
         if !is_ousted {
             work::write_usage(shared, &mut ledger).await;
+            accounts::write(shared, &mut ledger).await;
         }
         let lease = shared.lease();
         if lease != 0 {

@@ -47,6 +47,8 @@ pub(super) struct State {
     /// known.
     pub sum: Option<Usage>,
     pub sum_written: Option<Sum>,
+    /// Signed by access points of a bunch, and not in the store yet.
+    pub accounts: BTreeMap<PublicKey, String>,
     pub draining: bool,
     /// Exits that lead nowhere here.
     pub lacks: Vec<String>,
@@ -94,6 +96,7 @@ impl State {
             totals: BTreeMap::new(),
             sum: None,
             sum_written: None,
+            accounts: BTreeMap::new(),
             draining: false,
             lacks: Vec::new(),
             moves: 0,

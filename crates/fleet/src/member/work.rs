@@ -1,7 +1,7 @@
-//! Writes what the gateway has to tell: who is served here, and what they have used.
+//! Writes what the gateway has to tell: who is served here, what they have used, and what was signed.
 
 use super::served::Written;
-use super::{Evict, Shared, State};
+use super::{Evict, Shared, State, accounts};
 use crate::etcd::StoreError;
 use crate::ledger::Ledger;
 use crate::quota::{Metered, today};
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 /// How often what clients have used is written: so much is lost at most with a gateway.
 const USAGE: Duration = Duration::from_secs(5);
 /// Steps of one transaction; etcd takes 128.
-const BATCH: usize = 100;
+pub(super) const BATCH: usize = 100;
 /// Clients one by one between two looks at what is more urgent.
 const SINGLES: usize = 50;
 
@@ -32,6 +32,7 @@ pub(super) async fn work(shared: Arc<Shared>) {
         let _ = leaving(&shared, &mut ledger).await;
         if Instant::now() >= usage_due && shared.lease() != 0 {
             write_usage(&shared, &mut ledger).await;
+            accounts::write(&shared, &mut ledger).await;
             usage_due = Instant::now() + USAGE;
         }
     }

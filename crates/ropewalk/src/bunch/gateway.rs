@@ -389,7 +389,10 @@ impl Daemon<'_> {
         let now = Time::ZERO + self.started.elapsed();
         let measured = (member.key, Measured { totals, tunnel });
         let (answer, record) = self.ledgers.hear(measured, about, || files.last(&member.key), (now, at));
-        record.into_iter().for_each(|record| keeper.keep(member.key, record));
+        if let Some(record) = record {
+            self.parts.clients.keep_account(&member.key, record.clone().into());
+            keeper.keep(member.key, record);
+        }
         if let Some(about) = answer {
             self.say(id, &Word::Account { about: Box::new(about) });
         }

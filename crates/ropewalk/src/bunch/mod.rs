@@ -263,7 +263,7 @@ fn answer(
     let (audit, written) = Audit::start(dir)?;
     let clients = clients.clone();
     let handler = GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit };
-    Ok((Server::start(dir, handler)?, written))
+    Ok((Server::start(dir, accounts::Answering(handler))?, written))
 }
 
 /// A gateway's device, whose access points' connections leave by this machine.

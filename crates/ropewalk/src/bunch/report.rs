@@ -216,6 +216,17 @@ pub(crate) struct AccountStatus {
     pub unanswered: u64,
 }
 
+/// The last record that an access point and a gateway of the fleet have signed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FleetRecord {
+    /// The access point's name; none: nobody there knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub gateway: String,
+    /// As files have it.
+    pub record: String,
+}
+
 /// What an access point overhears.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AirStatus {

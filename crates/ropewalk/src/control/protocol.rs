@@ -1,6 +1,6 @@
 //! What can be asked, and what is answered.
 
-use crate::bunch::report::BunchStatus;
+use crate::bunch::report::{BunchStatus, FleetRecord};
 use crate::commands::PathOptions;
 use crate::exit::{self, Code};
 use crate::gateway::grants::{Change, Grants};
@@ -49,6 +49,8 @@ pub(crate) enum Request {
     },
     /// How a part of a bunch does.
     Bunch {},
+    /// Gateway of a bunch: what the gateways of its fleet have signed.
+    BunchAccounts {},
     /// How a TCP proxy does.
     Pep {},
     /// Gateway: let a device in.
@@ -203,6 +205,11 @@ pub(crate) enum Response {
     Bunch {
         /// All of it.
         status: Box<BunchStatus>,
+    },
+    /// What the gateways of a bunch have signed.
+    BunchAccounts {
+        /// The last record of each access point at each gateway.
+        accounts: Vec<FleetRecord>,
     },
     /// How a TCP proxy does.
     Pep {

@@ -10,7 +10,7 @@ use crate::store::{Directory, Reach, Store};
 use ipnet::IpNet;
 use jiff::civil::Date;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedAccount, Usage};
 use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -186,6 +186,16 @@ impl SharedClients {
     /// What clients have used since the last call.
     pub(crate) fn used(&self, of: &[(PublicKey, Usage)]) {
         self.store.used(of);
+    }
+
+    /// An access point of a bunch and this gateway have signed a record. For the data loop.
+    pub(crate) fn keep_account(&self, key: &PublicKey, record: String) {
+        self.store.keep_account(key, record);
+    }
+
+    /// The last of these at each gateway of a fleet.
+    pub(crate) fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
+        self.store.signed_accounts()
     }
 
     /// How the gateway stands in its fleet, if it has one.

@@ -13,8 +13,8 @@ use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
     Account, ClientRecord, Copy, Etcd, Evict, FleetGrants, GatewayRecord, GrantsHere, GrantsVersion, Join,
-    JoinError, Ledger, LedgerError, Member, Quota, Standing, StoreAddress, StoreError, TlsFiles, Usage,
-    today,
+    JoinError, Ledger, LedgerError, Member, Quota, SignedAccount, Standing, StoreAddress, StoreError,
+    TlsFiles, Usage, today,
 };
 use ropewalk_net::setup::Protocol;
 use ropewalk_session::{
@@ -356,6 +356,14 @@ impl Store for Fleet {
             all.sort_by_key(|(name, _)| *name != self.name);
             reach(all.into_iter().map(|(_, gateway)| gateway))
         }))
+    }
+
+    fn keep_account(&self, key: &PublicKey, record: String) {
+        self.member.keep_account(key, record);
+    }
+
+    fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
+        self.member.signed_accounts().map_err(said)
     }
 
     fn leave(&self) {

@@ -12,7 +12,7 @@ use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedAccount, Usage};
 use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::fmt;
 
@@ -84,6 +84,13 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Where the gateways of the fleet are, if it is one: this one first.
     fn reach(&self) -> Option<Reach> {
         None
+    }
+    /// An access point of a bunch and this gateway have signed a record: for all gateways to show.
+    /// For the data loop.
+    fn keep_account(&self, _key: &PublicKey, _record: String) {}
+    /// The last of these at each gateway of the fleet, if it is one.
+    fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
+        Ok(Vec::new())
     }
     /// The gateway stops: what was used last is written, and the others of a fleet know at once.
     fn leave(&self) {}

@@ -118,6 +118,9 @@ fn a_home_goes_on_at_another_gateway_and_a_revocation_finds_it_there() {
     assert_eq!(street.upload(), seen(first));
     let name = Some(format!("g{first}"));
     World::in_the_end("both list it", || street.listed(1) == name && street.listed(2) == name);
+    let g1 = world.states.of("g1");
+    let (code, said, complaint) = ropewalk(&["bunch", "accounts", "--json", "--state", &g1]);
+    assert_eq!((code, said.as_str(), complaint.as_str()), (0, "[]\n", ""), "nothing was carried for others");
     let (inside, before) = (street.status("home")["address"].clone(), ready(&home));
 
     // Death.

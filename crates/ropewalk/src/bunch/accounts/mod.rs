@@ -16,10 +16,12 @@
 //! | `contributor` | the access point's end |
 //! | `ledger` | the gateway's end |
 //! | `files` | what is kept in the state directory |
+//! | `fleet` | what gateways with one key have signed |
 //! | `show` | the commands |
 
 mod contributor;
 mod files;
+mod fleet;
 mod ledger;
 mod show;
 #[cfg(test)]
@@ -29,6 +31,7 @@ mod vectors;
 
 pub(super) use contributor::Contributor;
 pub(super) use files::{AccountFiles, Keeper};
+pub(super) use fleet::Answering;
 pub(super) use ledger::{Ledgers, Measured};
 pub(super) use show::run;
 

@@ -1,7 +1,7 @@
 //! `ropewalk bunch accounts`: what was agreed upon, and whether a file proves it.
 
 use super::files::{AccountFile, AccountFiles, LONGEST};
-use super::{Statement, Totals, Verifier};
+use super::{Statement, Totals, Verifier, fleet};
 use crate::bunch::args::{Accounts, AccountsCommand, Verify};
 use crate::exit::{Code, failure};
 use crate::report::table::bytes;
@@ -34,7 +34,7 @@ pub(super) struct Account {
     pub until: u64,
     /// Of all, those before the first included.
     pub totals: Totals,
-    /// The file.
+    /// The file, or whose record in the store it is.
     pub file: String,
 }
 
@@ -61,6 +61,10 @@ pub(crate) fn run(args: &Accounts) -> anyhow::Result<()> {
     }
     for account in &mut all {
         account.name = account.key.parse().ok().and_then(|key| name(&key));
+    }
+    match fleet::ask(&dir) {
+        Ok(told) => fleet::take_in(&mut all, told),
+        Err(error) => eprintln!("{error:#}: what other gateways of the fleet have signed is not shown"),
     }
     match args.json {
         true => println!("{}", serde_json::to_string(&all)?),

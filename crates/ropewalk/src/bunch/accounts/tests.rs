@@ -1,5 +1,6 @@
 use super::files::{self, AccountFile};
 use super::*;
+use crate::bunch::report::FleetRecord;
 use crate::state::tests::Scratch;
 use ropewalk_bunch::Time;
 use std::time::Duration;
@@ -366,4 +367,33 @@ fn the_words_come_back_and_others_are_none() {
     for text in [r#"{"what":"agreed","record":""}"#, r#"{"what":"offer","offer":"AAAA"}"#, "{}"] {
         assert!(serde_json::from_str::<Words>(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn of_a_fleet_the_newest_record_that_is_proved_counts() {
+    let mut p = Pair::new();
+    p.connect();
+    for _ in 0..3 {
+        p.carry(10, 10);
+        assert!(p.agree());
+    }
+    let told = |n: usize, gateway: &str| FleetRecord {
+        name: Some("anna".into()),
+        gateway: gateway.into(),
+        record: p.far_kept[n].clone().into(),
+    };
+    let own = || proved(&p.far_kept[..2]).unwrap().unwrap();
+    let mut all = vec![own()];
+    fleet::take_in(&mut all, vec![told(0, "g1"), told(2, "g2")]);
+    let newest = &all[0];
+    assert_eq!((all.len(), newest.last, newest.totals.carried_packets), (1, 3, 30));
+    assert_eq!((newest.name.as_deref(), newest.file.as_str()), (Some("anna"), "in the store, by g2"));
+    // What is older says who it is at most, and what proves nothing says nothing.
+    let mut all = vec![own()];
+    let damaged = FleetRecord { record: "AAAA".into(), ..told(2, "g2") };
+    fleet::take_in(&mut all, vec![damaged, told(0, "g1")]);
+    assert_eq!(all, [show::Account { name: Some("anna".into()), ..own() }]);
+    let mut none = Vec::new();
+    fleet::take_in(&mut none, vec![told(0, "g1")]);
+    assert_eq!(none.len(), 1, "others' alone is shown, too");
 }

@@ -49,6 +49,13 @@ pub(crate) const NOT_RUN: &[(&str, &str, &[&str])] = &[
     ),
     (
         "bunch.md",
+        "it needs etcd: `fleet/bunch.rs` has one, and two gateways",
+        &[
+            "ropewalk bunch gateway --state /var/lib/ropewalk/bunch --listen 0.0.0.0:4520 --store etcd://127.0.0.1:2379/street --name g1",
+        ],
+    ),
+    (
+        "bunch.md",
         "it draws on a terminal, which the tests beside src/bunch/top.rs have",
         &["ropewalk bunch top --state /var/lib/ropewalk/bunch"],
     ),

@@ -1223,7 +1223,7 @@ _ropewalk() {
             return 0
             ;;
         ropewalk__subcmd__bunch__subcmd__gateway)
-            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --hooks --log --log-format --metrics --help"
+            opts="-h --state --listen --deliver --serve --udp --address --tun --variant --custody --scheduling --grace --hooks --store --store-ca --store-cert --store-key --name --log --log-format --metrics --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1270,6 +1270,26 @@ _ropewalk() {
                     return 0
                     ;;
                 --hooks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

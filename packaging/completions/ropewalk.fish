@@ -478,6 +478,11 @@ complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen
 expected-delivery\t'The one by which it is expected first'"
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l grace -d 'Acknowledged bytes that nobody has reset both ends after so many milliseconds' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l hooks -d 'Run the programs of this directory when access points come and go' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l store -d 'etcd of the fleet, where gateways share their clients' -r
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l store-ca -d 'Certificates of who signs for etcd (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l store-cert -d 'Certificate that etcd asks for (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l store-key -d 'Its key (PEM)' -r -F
+complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l name -d 'Name of this gateway in its fleet [default: the machine\'s name]' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log -d 'What to log: error, warn, info, debug, trace, or a filter as in RUST_LOG' -r
 complete -c ropewalk -n "__fish_ropewalk_using_subcommand bunch; and __fish_seen_subcommand_from gateway" -l log-format -d 'Format of log lines' -r -f -a "text\t'For people'
 json\t'One JSON object per line'"

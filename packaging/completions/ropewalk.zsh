@@ -1057,6 +1057,11 @@ proactive-ack\:"They are acknowledged in the receiver'\''s name when they are sa
 expected-delivery\:"The one by which it is expected first"))' \
 '--grace=[Acknowledged bytes that nobody has reset both ends after so many milliseconds]:MS:_default' \
 '--hooks=[Run the programs of this directory when access points come and go]:DIR:_files' \
+'--store=[etcd of the fleet, where gateways share their clients]:etcd://HOST:PORT[,…]/PREFIX:_default' \
+'--store-ca=[Certificates of who signs for etcd (PEM)]:FILE:_files' \
+'--store-cert=[Certificate that etcd asks for (PEM)]:FILE:_files' \
+'--store-key=[Its key (PEM)]:FILE:_files' \
+'--name=[Name of this gateway in its fleet \[default\: the machine'\''s name\]]:NAME:_default' \
 '--log=[What to log\: error, warn, info, debug, trace, or a filter as in RUST_LOG]:LEVEL:_default' \
 '--log-format=[Format of log lines]:FORMAT:((text\:"For people"
 json\:"One JSON object per line"))' \

@@ -273,35 +273,42 @@ fn ask(loop_: &Outbox, on: bool) {
 }
 
 fn work(shared: &Shared, wishes: &Receiver<()>) {
-    let mut enforced: Option<Instant> = None;
+    let (mut enforced, mut looked) = (None::<Instant>, Instant::now());
     loop {
-        match wishes.recv_timeout(LOOK) {
+        match wishes.recv_timeout(LOOK.saturating_sub(looked.elapsed())) {
             Ok(()) => {
-                // Clients come and go as often as they like.
+                // At most once a second, however often clients come and go.
                 std::thread::sleep(enforced.map_or(Duration::ZERO, |at| LOOK.saturating_sub(at.elapsed())));
                 enforced = Some(Instant::now());
                 let anew = shared.anew.swap(false, Relaxed);
                 shared.enforce(&mut shared.lock(), anew, ask);
             }
-            Err(RecvTimeoutError::Timeout) => {
-                let mut state = shared.lock();
-                if state.is_unwritten {
-                    let _ = shared.write(&mut state);
-                }
-                if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
-                    shared.enforce(&mut state, true, ask);
-                } else {
-                    let moved = shared.moved.swap(false, Relaxed);
-                    if moved || (shared.gateway.in_fleet && shared.is_other(&state)) {
-                        shared.enforce(&mut state, false, ask);
-                    }
-                    // It is noted, and looked again.
-                    let _ = shared.look_for_ways(&mut state);
-                }
-            }
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            look(shared);
+        }
     }
+}
+
+/// What is due each second, whether clients come and go or not.
+fn look(shared: &Shared) {
+    let mut state = shared.lock();
+    if state.is_unwritten {
+        let _ = shared.write(&mut state);
+    }
+    if state.refused.is_some_and(|at| at.elapsed() >= TRY_AGAIN) {
+        shared.enforce(&mut state, true, ask);
+        return;
+    }
+    let moved = shared.moved.swap(false, Relaxed);
+    if moved || (shared.gateway.in_fleet && shared.is_other(&state)) {
+        shared.enforce(&mut state, false, ask);
+    }
+    // It is noted, and looked again.
+    let _ = shared.look_for_ways(&mut state);
 }
 
 impl Shared {

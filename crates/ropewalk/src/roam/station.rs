@@ -35,6 +35,8 @@ const V6_ALONE: Duration = Duration::from_secs(10);
 const PROBE_AGAIN: Duration = Duration::from_secs(20);
 /// First metric of routes in the main table: behind those of NetworkManager (600 for Wi-Fi) and of dhclient.
 const METRIC: u32 = 2100;
+/// A router's networks have so many bits at least: a site has 48 (RFC 6177 §2).
+const WIDEST_V6: u8 = 48;
 
 /// What a station works with.
 pub(super) struct World<'a> {
@@ -174,6 +176,7 @@ impl Station {
         if !self.is_joining() {
             self.listen(now)?;
             self.address(world)?;
+            refuse_wide(self.network.index, world.routes)?;
         }
         match &mut self.phase {
             Phase::Joining => self.associate(world, now)?,
@@ -515,6 +518,15 @@ impl Station {
     }
 }
 
+/// A router's word for half of the world would go before a tunnel's route to everywhere.
+fn refuse_wide(index: u32, routes: &[Route]) -> Result<(), String> {
+    let is_wide = |r: &&Route| r.network.addr().is_ipv6() && (1..WIDEST_V6).contains(&r.network.prefix_len());
+    match routes.iter().filter(|route| route.index == index).find(is_wide) {
+        Some(route) => Err(format!("a router says that {} is at its link", route.network)),
+        None => Ok(()),
+    }
+}
+
 /// The interface that has an address already. What this machine says from it would leave by the
 /// station (`from ADDRESS lookup TABLE`): what goes into a bond, too. Stations may have the same one.
 fn holder(address: Ipv4Addr, index: u32, links: &[Link]) -> Option<&str> {
@@ -531,6 +543,17 @@ mod tests {
     fn link(index: u32, name: &str, ip: &str) -> Link {
         let address = Address::new(ip.parse().unwrap(), 24);
         Link { index, name: name.into(), addresses: vec![address], ..Link::default() }
+    }
+
+    #[test]
+    fn a_router_does_not_get_half_of_the_world() {
+        let route = |network: &str, index| Route { network: network.parse().unwrap(), index };
+        let of_others = route("2000::/3", 3);
+        let usual = ["::/0", "0.0.0.0/1", "fe80::/64", "2001:db8:1::/48"].map(|n| route(n, 4));
+        assert_eq!(refuse_wide(4, &[&usual[..], &[of_others]].concat()), Ok(()));
+        for network in ["2000::/3", "8000::/1", "2001:db8::/47"] {
+            assert!(refuse_wide(4, &[route(network, 4)]).is_err_and(|words| words.contains(network)));
+        }
     }
 
     #[test]

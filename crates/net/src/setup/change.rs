@@ -18,8 +18,8 @@ use super::quotas::Quotas;
 use super::rts::{RtsThreshold, Tries};
 use super::rule::{Rule, RuleKind};
 use super::sysctl::Sysctl;
-use super::uploads::Uploads;
-use super::ways::ExitTable;
+use super::uploads::UploadCaps;
+use super::ways::RouteTable;
 
 /// A change that can be made and taken back. Taking back what is not there (any more) is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub enum Change {
     /// Another: what a gateway grants.
     Grants(Grants),
     /// Another: caps of what clients send.
-    Uploads(Uploads),
+    UploadCaps(UploadCaps),
     /// Another: whose quota is used up.
     Quotas(Quotas),
     /// Another: whose addresses the world sees.
@@ -70,7 +70,8 @@ pub enum Change {
     /// A table of the firewall: by which exit clients leave.
     ExitMarks(ExitMarks),
     /// The routes of an exit, or of tunnels.
-    ExitTable(ExitTable),
+    #[serde(rename = "exit_table")]
+    RouteTable(RouteTable),
     /// An address of the interface behind this machine.
     LanAddress(LanAddress),
     /// A table of the firewall: what may come by the bond for what is behind this machine.
@@ -97,12 +98,12 @@ impl Change {
             Change::Guard(guard) => guard.add(),
             Change::KillSwitch(switch) => switch.add(),
             Change::Grants(grants) => grants.add(),
-            Change::Uploads(uploads) => uploads.add(),
+            Change::UploadCaps(uploads) => uploads.add(),
             Change::Quotas(quotas) => quotas.add(),
             Change::GlobalNetwork(network) => network.add(),
             Change::NeighbourProxies(proxies) => proxies.add(),
             Change::ExitMarks(marks) => marks.add(),
-            Change::ExitTable(table) => table.add(),
+            Change::RouteTable(table) => table.add(),
             Change::LanAddress(address) => address.add(),
             Change::LanFilter(filter) => filter.add(),
         }
@@ -127,12 +128,12 @@ impl Change {
             Change::Guard(guard) => guard.delete(),
             Change::KillSwitch(switch) => switch.delete(),
             Change::Grants(grants) => grants.delete(),
-            Change::Uploads(uploads) => uploads.delete(),
+            Change::UploadCaps(uploads) => uploads.delete(),
             Change::Quotas(quotas) => quotas.delete(),
             Change::GlobalNetwork(network) => network.delete(),
             Change::NeighbourProxies(proxies) => proxies.delete(),
             Change::ExitMarks(marks) => marks.delete(),
-            Change::ExitTable(table) => table.delete(),
+            Change::RouteTable(table) => table.delete(),
             Change::LanAddress(address) => address.delete(),
             Change::LanFilter(filter) => filter.delete(),
         }
@@ -147,7 +148,7 @@ impl Change {
             Change::Guard(guard) => guard.name(),
             Change::KillSwitch(switch) => switch.name(),
             Change::Grants(grants) => grants.name(),
-            Change::Uploads(uploads) => uploads.name(),
+            Change::UploadCaps(uploads) => uploads.name(),
             Change::Quotas(quotas) => quotas.name(),
             Change::GlobalNetwork(network) => network.name(),
             Change::ExitMarks(marks) => marks.name(),
@@ -165,7 +166,7 @@ impl Change {
             Change::Guard(guard) => guard.rules().into(),
             Change::KillSwitch(switch) => switch.rules().into(),
             Change::Grants(grants) => grants.rules().into(),
-            Change::Uploads(uploads) => uploads.rules().into(),
+            Change::UploadCaps(uploads) => uploads.rules().into(),
             Change::Quotas(quotas) => quotas.rules().into(),
             Change::GlobalNetwork(network) => network.rules().into(),
             Change::ExitMarks(marks) => marks.rules().into(),
@@ -194,7 +195,12 @@ impl Change {
     /// It holds back what hosts at the interface send with addresses of a network that is, or was, behind
     /// this machine ([`super::LanRoutes`]).
     pub fn holds_hosts_back(&self, interface: &str) -> bool {
-        let Change::Rule(Rule { priority: LAN_HELD_BACK, does, .. }) = self else { return false };
-        matches!(does, RuleKind::InFromToUnreachable { interface: at, .. } if at == interface)
+        let Change::Rule(Rule { does, .. }) = self else { return false };
+        let is_its = matches!(does, RuleKind::InFromToUnreachable { interface: at, .. } if at == interface);
+        is_its && self.holds_any_host_back()
+    }
+
+    pub(super) fn holds_any_host_back(&self) -> bool {
+        matches!(self, Change::Rule(Rule { priority: LAN_HELD_BACK, .. }))
     }
 }

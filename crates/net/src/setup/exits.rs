@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::conntrack::{self, Flow};
 use super::grants::GROUP_MARK;
 use super::rule::{Rule, RuleKind};
-use super::ways::ExitTable;
+use super::ways::RouteTable;
 use super::within::{by_depth, set_of, version};
 use super::{Change, Journal, SetupError, sysctl};
 use crate::nft::{Nft, quoted, table_name};
@@ -96,7 +96,7 @@ pub fn leave_by(journal: &mut Journal, before: Option<&Exits>, exits: &Exits) ->
     }
     replace(journal, exits)?;
     let ours = |c: &&Change| match c {
-        Change::ExitTable(_) => true,
+        Change::RouteTable(_) => true,
         Change::Rule(rule) => (EXIT_PRIORITY..=EXIT_PRIORITY + 3).contains(&rule.priority),
         _ => false,
     };
@@ -201,7 +201,7 @@ impl Exits {
                 rules.map(|(place, does)| Change::Rule(Rule { v6, priority: EXIT_PRIORITY + place, does })),
             );
         }
-        all.extend(self.exits.iter().map(|e| Change::ExitTable(ExitTable { table: e.mark() })));
+        all.extend(self.exits.iter().map(|e| Change::RouteTable(RouteTable { table: e.mark() })));
         all
     }
 
@@ -481,7 +481,7 @@ mod tests {
         };
         let rules: Vec<(bool, u32)> = all.iter().filter_map(rule).collect();
         assert_eq!(rules.len(), 12);
-        let last: Vec<bool> = all[12..].iter().map(|c| matches!(c, Change::ExitTable(_))).collect();
+        let last: Vec<bool> = all[12..].iter().map(|c| matches!(c, Change::RouteTable(_))).collect();
         assert_eq!(last, [true, true], "two tables, which may be another gateway's, after the rules");
         let v4: Vec<u32> = rules.iter().filter(|(v6, _)| !v6).map(|(_, p)| p - EXIT_PRIORITY).collect();
         assert_eq!(v4, [2, 3, 0, 0, 1, 1]);

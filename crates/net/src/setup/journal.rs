@@ -278,14 +278,16 @@ impl Journal {
 }
 
 impl Drop for Journal {
-    /// Restores on the way out of a panic or an early return, too, but for a kill switch: it stays when its bond fails.
+    /// Restores on the way out of a panic or an early return, too, but for a kill switch, and for what
+    /// holds hosts back: they stay when their bond fails.
     fn drop(&mut self) {
         if self.closed {
             return;
         }
-        let (stays, goes): (Vec<Change>, Vec<Change>) =
-            std::mem::take(&mut self.changes).into_iter().partition(|c| c.is_kill_switch());
-        if !stays.is_empty() {
+        let (stays, goes): (Vec<Change>, Vec<Change>) = std::mem::take(&mut self.changes)
+            .into_iter()
+            .partition(|c| c.is_kill_switch() || c.holds_any_host_back());
+        if stays.iter().any(Change::is_kill_switch) {
             tracing::warn!(
                 "the kill switch stays: nothing leaves this machine but by the bond. Start the client again, or take it back with `ropewalk restore`"
             );

@@ -157,7 +157,8 @@ impl LanRoutes {
     /// vanishes with the device; the rest is journaled.
     ///
     /// # Errors
-    /// The first that there was; then nothing of it stands but that IPv6 is passed on.
+    /// The first that there was; then nothing of it stands but that IPv6 is passed on, and what holds
+    /// hosts back.
     pub fn add(&self, journal: &mut Journal) -> Result<(), SetupError> {
         forward_v6(journal, Some(&self.interface))?;
         let held_back = self.held_back();
@@ -174,8 +175,7 @@ impl LanRoutes {
         added
     }
 
-    /// Whether so many other networks were given since this machine's journal is empty that this one
-    /// is too many.
+    /// Whether this network is one more than [`PAST`] that the journal holds hosts back from.
     pub fn is_too_many(&self, journal: &Journal) -> bool {
         let all = journal.changes();
         let known = all.iter().filter(|c| c.holds_hosts_back(&self.interface)).count();

@@ -54,9 +54,9 @@ pub use rule::{Rule, RuleKind, keep_rules};
 pub use station::{StationAddress, StationNetwork};
 pub use sysctl::{Sysctl, ask_for_marks, forwarding, hear_routers, liberal_tracking, reverse_path};
 pub use tables::{TableWatch, keep_tables};
-pub use tunnels::{TUNNEL_PRIORITY, TUNNEL_TABLE, TunnelRoutes};
-pub use uploads::Uploads;
-pub use ways::{ExitTable, Way, find_ways};
+pub use tunnels::{TUNNEL_TABLE, TunnelRoutes};
+pub use uploads::UploadCaps;
+pub use ways::{RouteTable, Way, find_ways};
 
 use std::io;
 use std::path::PathBuf;

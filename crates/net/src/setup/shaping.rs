@@ -27,8 +27,10 @@ const SUPER_PACKET: u64 = 64_000;
 const QUANTUM_MAX: u64 = 640_000;
 /// Bytes that all queues together may hold, but for what each has at least.
 const ALL_QUEUES: u64 = 64_000_000;
-/// The least and the most that one queue may hold, bytes.
-const QUEUE: [u64; 2] = [256_000, 4_000_000];
+/// The least that one queue may hold, bytes.
+const QUEUE_MIN: u64 = 256_000;
+/// The most.
+const QUEUE_MAX: u64 = 4_000_000;
 /// The least rate of a class: the kernel has 32 bits for the time that a burst takes.
 const RATE_MIN_BPS: u64 = 1_000;
 const TC: Tool = Tool {
@@ -125,21 +127,21 @@ pub(super) fn shape(stood: Option<&Grants>, wanted: &Grants) -> Result<(), Setup
                 "{error}: clients have one short queue each, not FQ-CoDel (`modprobe sch_fq_codel`)"
             );
         }
-        TC.run(&["-batch", "-"], &queues(device, &before, &after, short))?;
+        TC.run(&["-batch", "-"], &queues(device, &before, &after, |class, _, _| short(class)))?;
     }
     Ok(())
 }
 
 /// CoDel is slow to shorten a flood, so there are limits: there may be a thousand queues. A client
 /// has few flows at once, and their number cannot be changed later.
-fn fair(class: &Class, most: u64, is_new: bool) -> String {
-    let bytes = (class.ceil_bps / 8 / 4).clamp(QUEUE[0], most);
+fn fair(class: &Class, queue_max: u64, is_new: bool) -> String {
+    let bytes = (class.ceil_bps / 8 / 4).clamp(QUEUE_MIN, queue_max);
     let flows = if is_new { " flows 256" } else { "" };
     format!("fq_codel limit 1000 memory_limit {bytes}{flows}")
 }
 
 /// Where the kernel has no FQ-CoDel.
-fn short(class: &Class, _most: u64, _is_new: bool) -> String {
+fn short(class: &Class) -> String {
     format!("bfifo limit {}", (class.rate_bps / 8 / 4).max(BURST))
 }
 
@@ -170,9 +172,9 @@ fn changes(wanted: &Grants, before: &BTreeMap<u16, Class>, after: &BTreeMap<u16,
 }
 
 /// What a queue may hold where there are these, bytes. It seldom changes as clients come and go.
-fn most(classes: &BTreeMap<u16, Class>) -> u64 {
+fn queue_max(classes: &BTreeMap<u16, Class>) -> u64 {
     let count = (classes.len() as u64).next_power_of_two();
-    (ALL_QUEUES / count).clamp(QUEUE[0], QUEUE[1])
+    (ALL_QUEUES / count).clamp(QUEUE_MIN, QUEUE_MAX)
 }
 
 /// The queue in each class that is new, or whose queue may be longer or shorter than before.
@@ -182,14 +184,14 @@ fn queues(
     after: &BTreeMap<u16, Class>,
     kind: impl Fn(&Class, u64, bool) -> String,
 ) -> String {
-    let (most, was) = (most(after), most(before));
+    let (queue_max, old_max) = (queue_max(after), queue_max(before));
     let queue = |(number, class): (&u16, &Class)| {
         let old = before.get(number);
-        if old.is_some_and(|old| (old.ceil_bps, was) == (class.ceil_bps, most)) {
+        if old.is_some_and(|old| (old.ceil_bps, old_max) == (class.ceil_bps, queue_max)) {
             return None;
         }
         let verb = if old.is_some() { "change" } else { "add" };
-        let kind = kind(class, most, old.is_none());
+        let kind = kind(class, queue_max, old.is_none());
         Some(format!("qdisc {verb} dev {device} parent {HANDLE}:{number:x} {kind}\n"))
     };
     after.iter().filter_map(queue).collect()
@@ -221,7 +223,10 @@ mod tests {
         assert!(tree.starts_with("qdisc add dev rw0 root handle 628: htb default 0\n"), "{tree}");
         let class = "parent 628: classid 628:1 htb rate 10000000bit ceil 10000000bit quantum 64000 ";
         assert!(tree.contains(class) && tree.lines().count() == 2, "{tree}");
-        assert_eq!(queues("rw0", &none, &all, short), "qdisc add dev rw0 parent 628:1 bfifo limit 312500\n");
+        assert_eq!(
+            queues("rw0", &none, &all, |class, _, _| short(class)),
+            "qdisc add dev rw0 parent 628:1 bfifo limit 312500\n"
+        );
         let queue = "fq_codel limit 1000 memory_limit 312500 flows 256";
         assert_eq!(queues("rw0", &none, &all, fair), format!("qdisc add dev rw0 parent 628:1 {queue}\n"));
         assert!(classes(&grants(None, Vec::new())).is_empty());
@@ -291,7 +296,7 @@ mod tests {
         assert_eq!(queues("rw0", &capped, &free, fair), change(1_250_000));
         let wide = |clients: u16| {
             let all: BTreeMap<u16, Class> = (1..=clients).map(|n| (n, Class::exactly(1_000 * M))).collect();
-            fair(&all[&1], most(&all), true)
+            fair(&all[&1], queue_max(&all), true)
         };
         assert_eq!(wide(1), "fq_codel limit 1000 memory_limit 4000000 flows 256");
         assert_eq!(wide(60), "fq_codel limit 1000 memory_limit 1000000 flows 256");

@@ -16,12 +16,12 @@ use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 
 use super::routes::message;
 use super::rule::{Rule, RuleKind};
-use super::ways::ExitTable;
+use super::ways::RouteTable;
 use super::{Change, Journal, SetupError};
 use crate::netlink::Netlink;
 
 /// The priority of the rule: before those of a bond, and of a network behind this machine.
-pub const TUNNEL_PRIORITY: u32 = 29_280;
+const TUNNEL_PRIORITY: u32 = 29_280;
 /// The table: the same number.
 pub const TUNNEL_TABLE: u32 = TUNNEL_PRIORITY;
 
@@ -44,7 +44,7 @@ impl TunnelRoutes {
             Err(SetupError::NoIpv6(_)) => {}
             made => made?,
         }
-        journal.make(Change::ExitTable(ExitTable { table: TUNNEL_TABLE }))?;
+        journal.make(Change::RouteTable(RouteTable { table: TUNNEL_TABLE }))?;
         Ok(TunnelRoutes::default())
     }
 
@@ -56,10 +56,13 @@ impl TunnelRoutes {
     pub fn set(&mut self, wanted: BTreeMap<Ipv6Net, Option<u32>>) -> Result<(), SetupError> {
         let failed = |e| SetupError::system("keeping networks in a tunnel", e);
         let mut netlink = Netlink::open().map_err(failed)?;
-        let mut outcome = Ok(());
+        let (mut outcome, mut left) = (Ok(()), BTreeMap::new());
         for (network, by) in self.stand.iter().filter(|(network, by)| wanted.get(*network) != Some(*by)) {
             match netlink.change(RouteNetlinkMessage::DelRoute(route(*network, *by)), 0) {
-                Err(e) if e.raw_os_error() != Some(libc::ESRCH) => outcome = outcome.and(Err(failed(e))),
+                Err(e) if e.raw_os_error() != Some(libc::ESRCH) => {
+                    outcome = outcome.and(Err(failed(e)));
+                    left.insert(*network, *by);
+                }
                 _ => {}
             }
         }
@@ -71,6 +74,8 @@ impl TunnelRoutes {
             }
         }
         self.stand = wanted;
+        // The next call tries these again.
+        self.stand.extend(left);
         outcome
     }
 }

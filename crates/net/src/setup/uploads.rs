@@ -21,7 +21,7 @@ pub(super) const BURST: u64 = 200_000;
 /// All caps. The journal has the device only, by which the table is taken back: it must not grow
 /// with every change.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Uploads {
+pub struct UploadCaps {
     /// The bond's device.
     pub device: String,
     /// Bytes a second of each bucket, by the number of the client's class.
@@ -35,15 +35,15 @@ pub struct Uploads {
 /// Puts the caps of `grants` in force in place of those before; as a whole where it is not known
 /// whether those stand.
 pub(super) fn cap(journal: &mut Journal, grants: &Grants, is_known: bool) -> Result<(), SetupError> {
-    let wanted = Uploads::of(grants);
+    let wanted = UploadCaps::of(grants);
     let stood = journal.changes().iter().find_map(|change| match change {
-        Change::Uploads(uploads) => Some(uploads.clone()),
+        Change::UploadCaps(uploads) => Some(uploads.clone()),
         _ => None,
     });
     match stood {
         None if wanted.rates.is_empty() => Ok(()),
-        None => journal.make(Change::Uploads(wanted)),
-        Some(stood) if wanted.rates.is_empty() => journal.undo(&Change::Uploads(stood)),
+        None => journal.make(Change::UploadCaps(wanted)),
+        Some(stood) if wanted.rates.is_empty() => journal.undo(&Change::UploadCaps(stood)),
         Some(stood) if is_known && stood == wanted => Ok(()),
         Some(stood) => {
             // It does not fit where others took the table away, or a part of it.
@@ -51,14 +51,14 @@ pub(super) fn cap(journal: &mut Journal, grants: &Grants, is_known: bool) -> Res
             if !fits {
                 wanted.add()?;
             }
-            journal.remember(Change::Uploads(wanted));
+            journal.remember(Change::UploadCaps(wanted));
             Ok(())
         }
     }
 }
 
-impl Uploads {
-    fn of(grants: &Grants) -> Uploads {
+impl UploadCaps {
+    fn of(grants: &Grants) -> UploadCaps {
         let device = quoted(&grants.device);
         let (mut rates, mut rules) = (BTreeMap::new(), String::new());
         for limit in &grants.limits {
@@ -69,7 +69,7 @@ impl Uploads {
                 rules.push_str(&format!("    iifname {device} {of} limit name \"up{class}\" drop\n"));
             }
         }
-        Uploads { device: grants.device.clone(), rates, rules }
+        UploadCaps { device: grants.device.clone(), rates, rules }
     }
 
     pub(super) fn add(&self) -> Result<(), SetupError> {
@@ -93,7 +93,7 @@ impl Uploads {
     }
 
     /// What makes this table of the one that `stood`, in one step.
-    fn changes(&self, stood: &Uploads) -> String {
+    fn changes(&self, stood: &UploadCaps) -> String {
         let name = self.name();
         // A bucket that a rule asks cannot be deleted.
         let mut all = format!("flush chain inet {name} {CHAIN}\n");
@@ -105,7 +105,7 @@ impl Uploads {
     }
 
     /// The rates that are not those of `other`.
-    fn apart_from(&self, other: &Uploads) -> BTreeMap<u16, u64> {
+    fn apart_from(&self, other: &UploadCaps) -> BTreeMap<u16, u64> {
         let mut rates = self.rates.clone();
         rates.retain(|number, rate| other.rates.get(number) != Some(&*rate));
         rates
@@ -125,7 +125,7 @@ mod tests {
     use super::super::grants::Limit;
     use super::*;
 
-    fn uploads(caps: &[(u16, u64)]) -> Uploads {
+    fn uploads(caps: &[(u16, u64)]) -> UploadCaps {
         let limit = |(class, up_bps): &(u16, u64)| Limit {
             networks: vec![format!("10.77.0.{class}/32").parse().unwrap()],
             down_bps: None,
@@ -134,7 +134,7 @@ mod tests {
             class: *class,
         };
         let limits = caps.iter().map(limit).collect();
-        Uploads::of(&Grants { device: "rw0".into(), limits, ..Grants::default() })
+        UploadCaps::of(&Grants { device: "rw0".into(), limits, ..Grants::default() })
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let free = Limit { up_bps: None, class: 2, ..limit.clone() };
         let inside = ["10.77.0.1/24", "192.168.8.128/25"].map(|n| n.parse().unwrap()).to_vec();
         let grants = Grants { device: "rw0".into(), limits: vec![limit, free], inside, ..Grants::default() };
-        let rules = Uploads::of(&grants).rules();
+        let rules = UploadCaps::of(&grants).rules();
         for line in [
             "limit up1 { rate over 250000 bytes/second burst 200000 bytes }\n",
             "iifname \"rw0\" ip saddr 10.77.0.2/32 limit name \"up1\" drop\n",
@@ -160,7 +160,7 @@ mod tests {
             assert!(rules.contains(line), "{line}\n{rules}");
         }
         assert!(!rules.contains("up2"), "{rules}");
-        assert_eq!(Uploads::of(&Grants::default()).rules(), "");
+        assert_eq!(UploadCaps::of(&Grants::default()).rules(), "");
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
     fn the_journal_has_the_device_only() {
         let text = serde_json::to_string(&uploads(&[(1, 80)])).unwrap();
         assert_eq!(text, r#"{"device":"rw0"}"#);
-        let read: Uploads = serde_json::from_str(&text).unwrap();
+        let read: UploadCaps = serde_json::from_str(&text).unwrap();
         assert_eq!(read.name(), "ropewalk-rw0-uploads");
     }
 }

@@ -24,7 +24,7 @@ const ANYWHERE: [IpAddr; 2] =
 
 /// A table of routes of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExitTable {
+pub struct RouteTable {
     /// Its number.
     pub table: u32,
 }
@@ -141,7 +141,7 @@ fn default_route(table: u32, index: u32, gateway: Option<IpAddr>, of: IpAddr) ->
     route
 }
 
-impl ExitTable {
+impl RouteTable {
     /// Routes come one by one; there is nothing to do before.
     pub(super) fn add(self) -> Result<(), SetupError> {
         Ok(())

@@ -247,7 +247,10 @@ impl Lan {
             let (device, interface) = (device.to_owned(), self.interface.clone());
             let routes = LanRoutes { index, device, interface, network, inside };
             let is_too_many = change(journal, |journal| Ok::<_, SetupError>(routes.is_too_many(journal)))?;
-            ensure!(!is_too_many, "the gateway gives one network after the other: start this client again");
+            ensure!(
+                !is_too_many,
+                "the gateway gives one network after the other: stop this client and start it again"
+            );
             change(journal, |journal| routes.add(journal))?;
             self.routes = Some(routes);
         }
@@ -261,10 +264,16 @@ impl Lan {
 
     /// Uplinks that have come since this machine passes IPv6 on hear routers all the same.
     pub(super) fn hear_routers(&mut self, journal: &TakesBack, uplinks: &[&Link]) {
-        let before = std::mem::replace(&mut self.uplinks, uplinks.iter().map(|link| link.index).collect());
-        for link in uplinks.iter().filter(|link| !before.contains(&link.index)) {
-            if let Err(error) = change(journal, |journal| hear_routers(journal, &link.name)) {
-                tracing::warn!(interface = link.name, "no IPv6 router is heard here: {error:#}");
+        self.uplinks.retain(|index| uplinks.iter().any(|link| link.index == *index));
+        for link in uplinks {
+            if self.uplinks.contains(&link.index) {
+                continue;
+            }
+            match change(journal, |journal| hear_routers(journal, &link.name)) {
+                Ok(()) => self.uplinks.extend([link.index]),
+                Err(error) => {
+                    tracing::warn!(interface = link.name, "no IPv6 router is heard here: {error:#}");
+                }
             }
         }
     }

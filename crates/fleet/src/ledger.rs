@@ -16,7 +16,7 @@ mod import;
 mod pages;
 mod usage;
 
-pub use accounts::SignedAccount;
+pub use accounts::SignedRecord;
 
 /// How often something is tried anew when another gateway was faster: each time one of them gets
 /// on.

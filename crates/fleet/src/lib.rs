@@ -25,7 +25,7 @@ pub use address::{AddressError, StoreAddress};
 pub use copy::{Copy, Decision};
 pub use etcd::{Etcd, StoreError, TlsFiles};
 pub use grant::{ClientGrants, FleetGrants, ForwardedPort, GroupExit, Transport};
-pub use ledger::{ClaimError, Claimed, Ledger, LedgerError, SignedAccount};
+pub use ledger::{ClaimError, Claimed, Ledger, LedgerError, SignedRecord};
 pub use member::{
     Evict, FleetReport, GrantsHere, GrantsVersion, Join, JoinError, Member, MemberReport, Reach,
 };

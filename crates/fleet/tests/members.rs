@@ -377,12 +377,12 @@ fn each_gateway_knows_what_all_have_signed() {
     let (a, _) = join(&cluster, "a", 0);
     let (b, _) = join(&cluster, "b", 0);
     let (anna, bert) = (PublicKey([1; 32]), PublicKey([2; 32]));
-    a.keep_account(&anna, "old".into());
-    a.keep_account(&anna, "new".into());
-    b.keep_account(&anna, "hers".into());
-    b.keep_account(&bert, "his".into());
+    a.keep_record(&anna, "old".into());
+    a.keep_record(&anna, "new".into());
+    b.keep_record(&anna, "hers".into());
+    b.keep_record(&bert, "his".into());
     let known = |member: &Member| {
-        let all = member.signed_accounts().unwrap().into_iter();
+        let all = member.signed_records().unwrap().into_iter();
         let mut all: Vec<_> = all.map(|s| (s.key, s.gateway, s.record)).collect();
         all.sort();
         all
@@ -391,7 +391,7 @@ fn each_gateway_knows_what_all_have_signed() {
     let mut wanted = vec![one(anna, "a", "new"), one(anna, "b", "hers"), one(bert, "b", "his")];
     eventually("both know all of it", || known(&a) == wanted && known(&b) == wanted);
     // Who leaves says what is left to say.
-    a.keep_account(&bert, "last".into());
+    a.keep_record(&bert, "last".into());
     drop(a);
     wanted.insert(2, one(bert, "a", "last"));
     assert_eq!(known(&b), wanted);

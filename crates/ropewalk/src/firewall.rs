@@ -6,10 +6,11 @@
 //! once; and each second it is looked where it does not, as of rules of routing.
 
 use crate::daemon::Lost;
+use crate::state::StateDir;
 use anyhow::Context;
 use ropewalk_net::clock;
 use ropewalk_net::poll::{Events, Interest, Poller};
-use ropewalk_net::setup::{Journal, SetupError, TableWatch, keep_held_back, keep_rules, keep_tables};
+use ropewalk_net::setup::{Change, Journal, SetupError, TableWatch, keep_held_back, keep_rules, keep_tables};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,15 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The least time between two looks. Up to [`LOOK`] it doubles while one follows upon another:
 /// somebody may flush the firewall all the time.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// The journal of a state directory. What a killed predecessor left is taken back, but for what `stays`.
+pub(crate) fn open_journal(dir: &StateDir, stays: impl Fn(&Change) -> bool) -> anyhow::Result<Journal> {
+    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), stays)?;
+    if left_behind > 0 {
+        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
+    }
+    Ok(journal)
+}
 
 /// A journal, until the daemon's end takes it back.
 pub(crate) type SharedJournal = Arc<Mutex<Option<Journal>>>;

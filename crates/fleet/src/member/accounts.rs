@@ -2,22 +2,22 @@
 
 use super::work::BATCH;
 use super::{Member, Shared};
-use crate::ledger::{Ledger, LedgerError, SignedAccount};
+use crate::ledger::{Ledger, LedgerError, SignedRecord};
 use ropewalk_session::PublicKey;
 use std::sync::Arc;
 
 impl Member {
     /// An access point and this gateway have signed a record; it takes the place of the one before.
-    pub fn keep_account(&self, key: &PublicKey, record: String) {
+    pub fn keep_record(&self, key: &PublicKey, record: String) {
         self.shared.state().accounts.insert(*key, record);
     }
 
     /// The last records of all gateways. Not for the data loop.
     ///
     /// # Errors
-    /// See [`Ledger::signed_accounts`].
-    pub fn signed_accounts(&self) -> Result<Vec<SignedAccount>, LedgerError> {
-        self.order(|mut ledger| async move { ledger.signed_accounts().await })
+    /// See [`Ledger::signed_records`].
+    pub fn signed_records(&self) -> Result<Vec<SignedRecord>, LedgerError> {
+        self.order(|mut ledger| async move { ledger.signed_records().await })
     }
 }
 

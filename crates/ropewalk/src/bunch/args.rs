@@ -136,7 +136,7 @@ pub(crate) struct BunchInvite {
     pub qr: bool,
 }
 
-/// As a gateway of a bond does it; one of a fleet is asked, which has the store.
+/// As for a gateway of a bond. In a fleet the running gateway is asked, which knows the store.
 impl From<BunchInvite> for Invite {
     fn from(args: BunchInvite) -> Invite {
         let BunchInvite { name, state, endpoints, qr } = args;

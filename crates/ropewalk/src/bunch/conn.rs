@@ -104,6 +104,11 @@ impl Conn {
         }
     }
 
+    /// Whom it was let in for: also while no record of it has opened yet.
+    pub(super) fn is_of(&self, is_one: impl Fn(&PublicKey) -> bool) -> bool {
+        matches!(&self.phase, Phase::Tunnel(_, member, _) if is_one(&member.key))
+    }
+
     pub(super) fn address(&self) -> Option<Ipv4Addr> {
         self.member().map(|m| m.address)
     }
@@ -280,5 +285,41 @@ impl AsFd for Conn {
             Phase::Tunnel(tunnel, ..) => tunnel.as_fd(),
             Phase::Over => unreachable!("it is dropped at once"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::pool::Pool;
+    use crate::state::tests::Scratch;
+    use ropewalk_session::{InviteId, InviteSecret, ResponderConfig, StaticKey, Token};
+    use std::net::TcpListener;
+
+    /// It may be revoked before it says anything.
+    #[test]
+    fn who_was_let_in_and_says_nothing_is_found_by_its_key() {
+        let scratch = Scratch::new();
+        let pool = Pool::new(&["10.78.0.1/24".parse().unwrap()]).unwrap();
+        let mut clients = SharedClients::open(&scratch.0, pool).unwrap();
+        let [gateway, device] = [0, 1].map(|_| StaticKey::generate(&mut entropy()).unwrap());
+        let (invite, secret) = (InviteId([1; 16]), InviteSecret([2; 16]));
+        clients.invite("anna", invite, &secret).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = listener.local_addr().unwrap().to_string().parse().unwrap();
+        let token = Token::new(gateway.public(), invite, secret, vec![endpoint]).unwrap();
+        let key = device.clone();
+        let near = std::thread::spawn(move || hello::dial(&token, &key, None, 0));
+        let (stream, remote) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let mut conn = Conn::new(stream, remote, Time::ZERO);
+        let config = ResponderConfig::default();
+        let mut responder = Responder::new(&mut entropy(), gateway, &config, clock::now());
+        while !conn.is_of(|key| *key == device.public()) {
+            assert!(conn.read(&mut responder, &mut clients, 1 << 20).unwrap().is_empty());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _dialled = near.join().unwrap().unwrap();
+        assert!(conn.member().is_none() && !conn.is_of(|key| *key != device.public()));
     }
 }

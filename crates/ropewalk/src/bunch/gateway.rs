@@ -306,8 +306,12 @@ impl Daemon<'_> {
                 self.counts.turned_away += 1;
                 continue;
             }
+            // Old ones may still be there when the numbers begin anew.
+            while self.conns.contains_key(&self.next) {
+                self.next = self.next.wrapping_add(1);
+            }
             let id = self.next;
-            self.next += 1;
+            self.next = self.next.wrapping_add(1);
             self.poller.add(&stream, FIRST + u64::from(id), Interest::Read)?;
             self.conns.insert(id, Conn::new(stream, remote, self.now()));
         }
@@ -390,7 +394,7 @@ impl Daemon<'_> {
         let measured = (member.key, Measured { totals, tunnel });
         let (answer, record) = self.ledgers.hear(measured, about, || files.last(&member.key), (now, at));
         if let Some(record) = record {
-            self.parts.clients.keep_account(&member.key, record.clone().into());
+            self.parts.clients.keep_record(&member.key, record.clone().into());
             keeper.keep(member.key, record);
         }
         if let Some(about) = answer {

@@ -28,7 +28,7 @@ pub(super) struct Dialled {
     pub accept: Accept,
     pub remote: SocketAddr,
     /// Which of the token's endpoints it is.
-    pub place: usize,
+    pub endpoint: usize,
 }
 
 /// An index that is nobody else's: there is one session for each connection.
@@ -51,8 +51,8 @@ pub(super) fn dial(
 ) -> anyhow::Result<Dialled> {
     let mut last = anyhow::anyhow!("the token names no endpoint");
     let endpoints = token.endpoints();
-    for place in (0..endpoints.len()).map(|n| (first + n) % endpoints.len()) {
-        let addresses = match resolve(&endpoints[place]) {
+    for endpoint in (0..endpoints.len()).map(|n| (first + n) % endpoints.len()) {
+        let addresses = match resolve(&endpoints[endpoint]) {
             Ok(addresses) => addresses,
             Err(error) => {
                 last = error;
@@ -60,7 +60,7 @@ pub(super) fn dial(
             }
         };
         for remote in addresses {
-            match greet(token, key, device, (place, remote)) {
+            match greet(token, key, device, (endpoint, remote)) {
                 Ok(dialled) => return Ok(dialled),
                 Err(error) if error.downcast_ref::<Refusal>().is_some_and(|r| !r.is_temporary()) => {
                     return Err(error);
@@ -86,7 +86,7 @@ fn greet(
     token: &Token,
     key: &StaticKey,
     device: Option<&str>,
-    (place, remote): (usize, SocketAddr),
+    (endpoint, remote): (usize, SocketAddr),
 ) -> anyhow::Result<Dialled> {
     let mut stream = stream::connect(remote, device, PATIENCE)?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -111,7 +111,7 @@ fn greet(
             }
             _ => match initiator.finish(&answer)? {
                 Outcome::Accepted(accept, keys) => {
-                    return Ok(Dialled { stream, frames, keys, accept, remote, place });
+                    return Ok(Dialled { stream, frames, keys, accept, remote, endpoint });
                 }
                 Outcome::Refused(refusal) => return Err(refusal.into()),
             },

@@ -42,7 +42,7 @@ use crate::control::protocol::Request;
 use crate::control::server::Server;
 use crate::daemon::{Outbox, entropy, mailbox};
 use crate::exit::{Code, failure};
-use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, open_journal, with};
 use crate::gateway::audit::{Audit, AuditEnd};
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
@@ -151,15 +151,6 @@ fn serve_metrics(address: Option<SocketAddr>, outbox: &Outbox) -> anyhow::Result
     address.map_or(Ok(()), |at| metrics::serve(at, move || outbox.ask(Request::Bunch {})))
 }
 
-/// The state directory and its journal, whatever a killed predecessor has left taken back.
-fn open_journal(dir: &StateDir) -> anyhow::Result<TakesBack> {
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
-    if left_behind > 0 {
-        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
-    }
-    Ok(TakesBack::new(journal))
-}
-
 /// A device, up.
 fn open_device(name: Option<&str>, addresses: &[IpNet], journal: &mut Journal) -> anyhow::Result<Tun> {
     let tun = Tun::open_with(Some(name.unwrap_or("bunch%d")), Offloads::default())?;
@@ -182,7 +173,7 @@ fn run_gateway(args: BunchGateway) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
-    let journal = open_journal(&dir)?;
+    let journal = TakesBack::new(open_journal(&dir, |_| false)?);
     let mut hooks = None;
     let outcome = serve(args, &dir, journal.shared(), &mut hooks);
     service::stopping();
@@ -263,7 +254,7 @@ fn answer(
     let (audit, written) = Audit::start(dir)?;
     let clients = clients.clone();
     let handler = GatewayControl { clients, key, listening, loop_, keeper, quotas: None, audit };
-    Ok((Server::start(dir, accounts::Answering(handler))?, written))
+    Ok((Server::start(dir, accounts::BunchControl(handler))?, written))
 }
 
 /// A gateway's device, whose access points' connections leave by this machine.
@@ -300,7 +291,7 @@ fn run_ap(args: BunchAp) -> anyhow::Result<()> {
     let dir = StateDir::open(&args.state.dir)?;
     let _lock = dir.lock()?;
     let token = commands::remembered_token(&dir, given)?;
-    let journal = open_journal(&dir)?;
+    let journal = TakesBack::new(open_journal(&dir, |_| false)?);
     let mut hooks = None;
     let outcome = help(args, &dir, token, journal.shared(), &mut hooks);
     service::stopping();

@@ -6,7 +6,7 @@ use crate::control::protocol::{Request, Response};
 use crate::control::server::Server;
 use crate::daemon::{Mailbox, mailbox};
 use crate::exit::{Code, failure};
-use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, open_journal, with};
 use crate::report::pep::PepStatus;
 use crate::state::StateDir;
 use crate::{logging, metrics};
@@ -131,11 +131,7 @@ fn start(args: &PepDaemon) -> anyhow::Result<()> {
     refuse_translation()?;
     let dir = StateDir::open(&args.state)?;
     let _lock = dir.lock()?;
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
-    if left_behind > 0 {
-        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
-    }
-    let journal = TakesBack::new(journal);
+    let journal = TakesBack::new(open_journal(&dir, |_| false)?);
     let outcome = work(args, &dir, &versions, journal.shared());
     service::stopping();
     outcome.and(journal.restore().map_err(Into::into))

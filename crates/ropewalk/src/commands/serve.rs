@@ -9,7 +9,7 @@ use crate::daemon::{
     workers,
 };
 use crate::exit::{Code, failure};
-use crate::firewall::{self, Kept, SharedJournal, TakesBack, with};
+use crate::firewall::{self, Kept, SharedJournal, TakesBack, open_journal, with};
 use crate::gateway::audit::{Audit, Entry};
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
@@ -117,10 +117,7 @@ pub(super) fn start(options: GatewayOptions) -> anyhow::Result<()> {
     privileges::check()?;
     let dir = StateDir::open(&options.state)?;
     let _lock = dir.lock()?;
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
-    if left_behind > 0 {
-        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
-    }
+    let journal = open_journal(&dir, |_| false)?;
     serve(options, &dir, TakesBack::new(journal))
 }
 

@@ -11,6 +11,7 @@ use crate::daemon::{
     Core, Devices, Links, Reload, Running, Tap, entropy, mailbox, run as run_loop, take_precedence,
 };
 use crate::exit::{Code, failure};
+use crate::firewall::open_journal;
 use crate::hooks::ClientHooks;
 use crate::state::meter::Meter;
 use crate::state::usage::Ledger;
@@ -144,10 +145,7 @@ pub(super) fn start(file: Settings, reload: Reload, state: &Path, options: Optio
     let stays = |change: &Change| {
         has_kill_switch && change.is_kill_switch() || lan.is_some_and(|lan| change.holds_hosts_back(lan))
     };
-    let (journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), stays)?;
-    if left_behind > 0 {
-        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
-    }
+    let journal = open_journal(&dir, stays)?;
     connect(&file, &token, &dir, (journal, reload), options, part)
 }
 

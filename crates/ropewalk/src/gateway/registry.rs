@@ -10,7 +10,7 @@ use crate::store::{Directory, Reach, Store};
 use ipnet::IpNet;
 use jiff::civil::Date;
 use ropewalk_bond::api::{Admission, Registry};
-use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedAccount, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedRecord, Usage};
 use ropewalk_session::{BackhaulEnd, ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -189,13 +189,13 @@ impl SharedClients {
     }
 
     /// An access point of a bunch and this gateway have signed a record. For the data loop.
-    pub(crate) fn keep_account(&self, key: &PublicKey, record: String) {
-        self.store.keep_account(key, record);
+    pub(crate) fn keep_record(&self, key: &PublicKey, record: String) {
+        self.store.keep_record(key, record);
     }
 
     /// The last of these at each gateway of a fleet.
-    pub(crate) fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
-        self.store.signed_accounts()
+    pub(crate) fn signed_records(&self) -> anyhow::Result<Vec<SignedRecord>> {
+        self.store.signed_records()
     }
 
     /// How the gateway stands in its fleet, if it has one.

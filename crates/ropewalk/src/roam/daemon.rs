@@ -17,6 +17,7 @@ use crate::config;
 use crate::control::protocol::{Request, Response};
 use crate::control::server::{ControlHandler, Server};
 use crate::daemon::Lost;
+use crate::firewall::open_journal;
 use crate::hooks::RoamHooks;
 use crate::state::StateDir;
 use anyhow::Context;
@@ -67,10 +68,7 @@ pub(super) fn run(args: RoamArgs, more: DaemonArgs) -> anyhow::Result<()> {
     let (roam, metrics) = (file.roam, more.metrics.or(file.metrics.listen));
     let dir = StateDir::open(&state_dir(&roam))?;
     let _lock = dir.lock()?;
-    let (mut journal, left_behind) = Journal::open_in(dir.handle()?, dir.path(), |_| false)?;
-    if left_behind > 0 {
-        tracing::info!(changes = left_behind, "took back what an earlier run had left behind");
-    }
+    let mut journal = open_journal(&dir, |_| false)?;
     let chosen = Chosen::find(&roam)?;
     let (known, path) = networks(&roam, &chosen.interface.name)?;
     tracing::info!(radio = chosen.radio.name, networks = known.len(), file = %path.display(), "roaming");

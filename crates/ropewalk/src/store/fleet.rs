@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
 use ropewalk_fleet::{
     Account, ClientRecord, Copy, Etcd, Evict, FleetGrants, GatewayRecord, GrantsHere, GrantsVersion, Join,
-    JoinError, Ledger, LedgerError, Member, Quota, SignedAccount, Standing, StoreAddress, StoreError,
+    JoinError, Ledger, LedgerError, Member, Quota, SignedRecord, Standing, StoreAddress, StoreError,
     TlsFiles, Usage, today,
 };
 use ropewalk_net::setup::Protocol;
@@ -358,12 +358,12 @@ impl Store for Fleet {
         }))
     }
 
-    fn keep_account(&self, key: &PublicKey, record: String) {
-        self.member.keep_account(key, record);
+    fn keep_record(&self, key: &PublicKey, record: String) {
+        self.member.keep_record(key, record);
     }
 
-    fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
-        self.member.signed_accounts().map_err(said)
+    fn signed_records(&self) -> anyhow::Result<Vec<SignedRecord>> {
+        self.member.signed_records().map_err(said)
     }
 
     fn leave(&self) {

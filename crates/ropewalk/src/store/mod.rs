@@ -12,7 +12,7 @@ use crate::report::fleet::FleetStatus;
 use crate::state::clients::KnownClient;
 use jiff::civil::Date;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedAccount, Usage};
+use ropewalk_fleet::{Account, GrantsHere, GrantsVersion, Quota, SignedRecord, Usage};
 use ropewalk_session::{ClientHello, Endpoint, InviteId, InviteSecret, PublicKey, Refusal};
 use std::fmt;
 
@@ -87,9 +87,9 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     }
     /// An access point of a bunch and this gateway have signed a record: for all gateways to show.
     /// For the data loop.
-    fn keep_account(&self, _key: &PublicKey, _record: String) {}
+    fn keep_record(&self, _key: &PublicKey, _record: String) {}
     /// The last of these at each gateway of the fleet, if it is one.
-    fn signed_accounts(&self) -> anyhow::Result<Vec<SignedAccount>> {
+    fn signed_records(&self) -> anyhow::Result<Vec<SignedRecord>> {
         Ok(Vec::new())
     }
     /// The gateway stops: what was used last is written, and the others of a fleet know at once.

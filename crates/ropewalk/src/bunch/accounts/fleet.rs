@@ -11,12 +11,12 @@ use crate::control::server::ControlHandler;
 use crate::gateway::control::GatewayControl;
 use crate::gateway::endpoints::{FILE as GATEWAY_FILE, Listening};
 use crate::state::StateDir;
-use ropewalk_fleet::SignedAccount;
+use ropewalk_fleet::SignedRecord;
 
 /// Answers what all gateways answer, and what was signed in the fleet.
-pub(crate) struct Answering(pub GatewayControl);
+pub(crate) struct BunchControl(pub GatewayControl);
 
-impl ControlHandler for Answering {
+impl ControlHandler for BunchControl {
     fn answer(&self, request: Request, by: u32) -> Response {
         match request {
             Request::BunchAccounts {} => self.accounts().unwrap_or_else(|error| Response::refused(&error)),
@@ -25,11 +25,11 @@ impl ControlHandler for Answering {
     }
 }
 
-impl Answering {
+impl BunchControl {
     fn accounts(&self) -> anyhow::Result<Response> {
         let clients = &self.0.clients;
-        let all = clients.signed_accounts()?.into_iter();
-        let one = |s: SignedAccount| FleetRecord {
+        let all = clients.signed_records()?.into_iter();
+        let one = |s: SignedRecord| FleetRecord {
             name: clients.name_of(&s.key),
             gateway: s.gateway,
             record: s.record,

@@ -31,7 +31,7 @@ mod vectors;
 
 pub(super) use contributor::Contributor;
 pub(super) use files::{AccountFiles, Keeper};
-pub(super) use fleet::Answering;
+pub(super) use fleet::BunchControl;
 pub(super) use ledger::{Ledgers, Measured};
 pub(super) use show::run;
 

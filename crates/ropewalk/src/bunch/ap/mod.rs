@@ -99,7 +99,7 @@ struct Daemon<'a> {
     tunnel: Option<Tunnel>,
     remote: String,
     /// Which of the endpoints let us in last: connections may go on there.
-    place: usize,
+    endpoint: usize,
     dialling: Option<Receiver<anyhow::Result<Dialled>>>,
     waker: Arc<Waker>,
     dial_at: Option<Time>,
@@ -157,7 +157,7 @@ pub(super) fn run(parts: Parts<'_>, journal: SharedJournal) -> anyhow::Result<()
         flows: None,
         tunnel: None,
         remote: String::new(),
-        place: 0,
+        endpoint: 0,
         dialling: None,
         waker,
         dial_at: Some(Time::ZERO),
@@ -383,10 +383,10 @@ impl Daemon<'_> {
     fn dial(&mut self) {
         self.dial_at = None;
         let (send, receive) = channel();
-        let (token, key, place) = (self.parts.token.clone(), self.parts.key.clone(), self.place);
+        let (token, key, endpoint) = (self.parts.token.clone(), self.parts.key.clone(), self.endpoint);
         let (uplink, waker) = (self.parts.args.uplink.clone(), Arc::clone(&self.waker));
         let work = move || {
-            let _ = send.send(hello::dial(&token, &key, uplink.as_deref(), place));
+            let _ = send.send(hello::dial(&token, &key, uplink.as_deref(), endpoint));
             waker.wake();
         };
         match std::thread::Builder::new().name("dial".into()).spawn(work) {
@@ -424,14 +424,14 @@ impl Daemon<'_> {
     }
 
     fn connected(&mut self, dialled: Dialled) -> anyhow::Result<()> {
-        let Dialled { stream, frames, keys, accept, remote, place } = dialled;
+        let Dialled { stream, frames, keys, accept, remote, endpoint } = dialled;
         let buffer = self.parts.args.send_buffer.0;
         if self.parts.args.uplink_rate.is_some() {
             self.background.begin(&stream)?;
         }
         let tunnel = Tunnel::new(stream, frames, Records::new(keys), buffer, true)?;
         self.poller.add(&tunnel, TUNNEL, Interest::Read)?;
-        (self.remote, self.place, self.pause) = (remote.to_string(), place, AGAIN);
+        (self.remote, self.endpoint, self.pause) = (remote.to_string(), endpoint, AGAIN);
         let address = accept.ipv4.client;
         if self.flows.as_ref().is_none_or(|f| f.address() != address) {
             self.give_up("the gateway has given another address")?;

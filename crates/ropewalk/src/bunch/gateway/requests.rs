@@ -29,13 +29,18 @@ impl Daemon<'_> {
                 return Ok(Response::Bunch { status });
             }
             Request::Expel { client } => {
-                self.hang_up(|key| *key == client, "it is revoked")?;
+                // Also who was let in and has said nothing yet.
+                self.hang_up(|conn| conn.is_of(|key| *key == client), "it is revoked")?;
                 self.put(Input::Revoked(account_of(&client)))?;
             }
             Request::Dismiss { client } => {
-                self.hang_up(|key| *key == client, "another gateway serves it")?;
+                // One that has said nothing yet is newer than what the store knows.
+                let is_up = |conn: &Conn| conn.member().is_some_and(|m| m.key == client);
+                self.hang_up(is_up, "another gateway serves it")?;
             }
-            Request::Drain { off: false } => self.hang_up(|_| true, "this gateway takes no access points")?,
+            Request::Drain { off: false } => {
+                self.hang_up(|conn| conn.is_of(|_| true), "this gateway takes no access points")?;
+            }
             Request::Drain { off: true } => {}
             _ => return Ok(Response::wrong_end("bond, or for the access point of a bunch")),
         }
@@ -43,9 +48,8 @@ impl Daemon<'_> {
     }
 
     /// Ends the tunnels of these access points.
-    fn hang_up(&mut self, is_one: impl Fn(&PublicKey) -> bool, why: &str) -> anyhow::Result<()> {
-        let of = |c: &&Conn| c.member().is_some_and(|m| is_one(&m.key));
-        let ids: Vec<u32> = self.conns.iter().filter(|(_, c)| of(c)).map(|(id, _)| *id).collect();
+    fn hang_up(&mut self, is_one: impl Fn(&Conn) -> bool, why: &str) -> anyhow::Result<()> {
+        let ids: Vec<u32> = self.conns.iter().filter(|(_, c)| is_one(c)).map(|(id, _)| *id).collect();
         ids.into_iter().try_for_each(|id| self.drop_conn(id, why))
     }
 

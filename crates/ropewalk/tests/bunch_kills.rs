@@ -161,8 +161,8 @@ impl Kind {
             (Who::Home, How::Power) => (Side::Receiver, 1500 + 3000),
             // The access point's.
             (Who::Gateway, How::Kill) => (Side::Sender, 5000),
-            // TCP counts its 4 s from the first segment that it repeats.
-            (Who::Gateway, How::Power) => (Side::Sender, 5000 + 5000),
+            // TCP counts its 4 s from the first segment that it repeats, up to 0.6 s later.
+            (Who::Gateway, How::Power) => (Side::Sender, 4600 + 5000),
         };
         Some(Promise { to, within: Duration::from_millis(millis) })
     }

@@ -159,13 +159,15 @@ def main():
             else:
                 rows[name] = row_of(ROWS[name], report, made)
                 missing.discard(name)
-                a.shift or store(rows)
+                if not a.shift:
+                    store(rows)
                 print(f"{name}: {rows[name]['mbps']} Mb/s at {rows[name]['rate_mbps']}, valid: {rows[name]['valid']}", flush=True)
             name = None
         elif null := re.fullmatch(r"row: null (\d+) bit/s", line):
             missing.discard(NULL)
             rows[NULL] = {"row": NULL, "mbps": f"{int(null[1]) / 1e6:.5g}", **made}
-            a.shift or store(rows)
+            if not a.shift:
+                store(rows)
             print(line, flush=True)
         elif name:
             packed.append(line)

@@ -175,7 +175,7 @@ impl LanRoutes {
         added
     }
 
-    /// Whether this network is one more than [`PAST`] that the journal holds hosts back from.
+    /// Whether hosts are held back from eight other networks already.
     pub fn is_too_many(&self, journal: &Journal) -> bool {
         let all = journal.changes();
         let known = all.iter().filter(|c| c.holds_hosts_back(&self.interface)).count();

@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use common::backhaul::eventually;
-use common::page::{blocks, commands};
+use common::listed::commands;
+use common::page::blocks;
 use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping, Process};

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::page::{commands, run, start, text};
+use common::listed::{commands, text};
+use common::page::{run, start};
 use common::{BINARY, SOON, States, eventually, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 

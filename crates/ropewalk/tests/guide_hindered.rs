@@ -6,7 +6,8 @@ mod common;
 
 use common::backhaul::eventually;
 use common::certificate::certificate;
-use common::page::{blocks, commands, run, start};
+use common::listed::commands;
+use common::page::{blocks, run, start};
 use common::{SOON, States, drop_at, lab, root, ropewalk, up};
 use ropewalk_lab::{Paths, Process};
 use rustix::process::Signal;

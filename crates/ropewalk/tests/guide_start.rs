@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use common::{BINARY, SOON, States, page, root};
+use common::{BINARY, SOON, States, listed, root};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 /// A machine: a network namespace, and a process that holds its view of the files.
@@ -162,7 +162,7 @@ fn its_other_commands_do_what_it_says() {
     let home = "--state /var/lib/ropewalk/home --config /etc/ropewalk/home.toml";
     let steps = commands();
     let mut daemons: Vec<Process> = Vec::new();
-    for command in page::commands("start.md").iter().filter(|c| steps.iter().all(|(_, step)| step != *c)) {
+    for command in listed::commands("start.md").iter().filter(|c| steps.iter().all(|(_, step)| step != *c)) {
         let line = command
             .replace("gw.example.org", "10.1.1.2")
             .replace("HOST:PORT", "10.1.1.2:4500")

@@ -7,7 +7,8 @@ mod common;
 use std::time::Duration;
 
 use common::backhaul::eventually;
-use common::page::{blocks, commands, run, shell, text};
+use common::listed::{commands, text};
+use common::page::{blocks, run, shell};
 use common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping};

@@ -7,7 +7,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 
-use common::page::{blocks, commands, run, shell, start, text};
+use common::listed::{commands, text};
+use common::page::{blocks, run, shell, start};
 use common::{States, invite, lab, root, serve, up};
 use ropewalk_lab::Namespace;
 

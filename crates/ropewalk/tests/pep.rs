@@ -7,7 +7,8 @@
 
 mod common;
 
-use common::page::{blocks, commands, run, start};
+use common::listed::commands;
+use common::page::{blocks, run, start};
 use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};

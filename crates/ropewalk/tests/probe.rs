@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::page::commands;
+use common::listed::commands;
 use common::{BINARY, SOON, root, ropewalk};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Paths, Topology};

@@ -4,7 +4,8 @@ mod common;
 
 use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
 use common::backhaul::{Site, eventually, pings};
-use common::page::{blocks, commands, run, start};
+use common::listed::commands;
+use common::page::{blocks, run, start};
 use common::{BINARY, SOON, note, root};
 use ropewalk_lab::{Iperf, Process};
 

@@ -1,7 +1,8 @@
 //! What contributors carried, signed by both ends.
 
 use super::*;
-use crate::common::page::{commands, run};
+use crate::common::listed::commands;
+use crate::common::page::run;
 
 /// The account of an access point in a state directory, once it has records.
 fn account(net: &Net, state: &str, name: Option<&str>) -> Option<serde_json::Value> {

@@ -1,8 +1,9 @@
 //! The commands of docs/guide/bunch.md, in their order, each as it stands there.
 
 use super::*;
+use crate::common::listed::commands;
 use crate::common::note;
-use crate::common::page::{commands, run, start};
+use crate::common::page::{run, start};
 
 #[test]
 fn the_commands_of_the_page_do_what_it_says() {

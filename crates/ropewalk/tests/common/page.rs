@@ -1,7 +1,6 @@
 //! What stands on a page of the guide.
 
-#[allow(unused_imports, reason = "each test file uses its own part")]
-pub(crate) use super::listed::{commands, text};
+use super::listed::text;
 use super::{BINARY, SOON};
 use ropewalk_lab::{Namespace, Process};
 use std::path::Path;

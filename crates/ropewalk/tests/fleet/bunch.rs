@@ -174,11 +174,11 @@ fn a_home_goes_on_at_another_gateway_and_a_revocation_finds_it_there() {
 
     // The same access point comes to another gateway: the one where it was lets it go.
     gateways[first - 1] = street.gateway(first);
-    let [state, twin] = ["home", "twin"].map(|end| world.states.of(end));
-    world.hub.shell(&format!("install -d -m 700 {twin} && cp -p {state}/key {twin}")).unwrap();
+    let [state, copy] = ["home", "copy"].map(|end| world.states.of(end));
+    world.hub.shell(&format!("install -d -m 700 {copy} && cp -p {state}/key {copy}")).unwrap();
     let there = vec![token.endpoints()[first - 1].clone()];
     let of_one = Token::new(token.gateway, token.invite, token.secret.clone(), there).unwrap();
-    let mut other = street.ap(("twin", &world.hub), &of_one, &["--share", "s"]);
+    let mut other = street.ap(("copy", &world.hub), &of_one, &["--share", "s"]);
     gateways[second - 1].wait_for_line("another gateway serves it", LONG).unwrap();
     other.kill();
     let mut here = 0;

@@ -2,7 +2,8 @@
 //! same machine.
 
 use super::*;
-use crate::common::page::{commands, run, shell};
+use crate::common::listed::commands;
+use crate::common::page::{run, shell};
 
 #[test]
 fn the_commands_of_the_page_do_what_it_says() {

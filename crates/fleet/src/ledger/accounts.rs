@@ -1,5 +1,5 @@
-//! What access points of a bunch carried, as they and gateways have signed
-//! it. This crate does not read the records.
+//! What access points of a bunch carried, as they and gateways have signed it. This crate does not
+//! read the records.
 
 use super::{Ledger, LedgerError};
 use crate::etcd::{KeyValue, Op, StoreError};

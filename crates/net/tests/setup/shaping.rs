@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Of the client with this last byte.
+fn limit(last: u8, up_bps: Option<u64>, share: u8) -> Limit {
+    let networks = vec![format!("10.77.0.{last}/32").parse().unwrap()];
+    Limit { networks, down_bps: None, up_bps, share, class: 0 }
+}
+
 #[test]
 fn a_line_is_divided_anew_and_the_queues_of_those_who_stay_are_left_alone() {
     if !root() {
@@ -11,10 +17,7 @@ fn a_line_is_divided_anew_and_the_queues_of_those_who_stay_are_left_alone() {
     let client = &world.client;
     let _tun = bond(client);
     let networks: [IpNet; 1] = ["10.77.0.0/24".parse().unwrap()];
-    let limit = |last: u8, share: u8| {
-        let networks = vec![format!("10.77.0.{last}/32").parse().unwrap()];
-        Limit { networks, down_bps: None, up_bps: None, share, class: 0 }
-    };
+    let limit = |last, share| limit(last, None, share);
     let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
     let mut stood: Option<Grants> = None;
     let mut put = |line_bps: Option<u64>, limits: Vec<Limit>| {
@@ -63,10 +66,7 @@ fn buckets_of_what_clients_send_are_left_alone_when_others_come_and_go() {
     let client = &world.client;
     let _tun = bond(client);
     let networks: [IpNet; 1] = ["10.77.0.0/24".parse().unwrap()];
-    let limit = |last: u8, up_bps: Option<u64>| {
-        let networks = vec![format!("10.77.0.{last}/32").parse().unwrap()];
-        Limit { networks, down_bps: None, up_bps, share: 1, class: 0 }
-    };
+    let limit = |last, up_bps| limit(last, up_bps, 1);
     let mut journal = client.inside(|| Journal::open(&world.state).unwrap().0);
     let mut stood: Option<Grants> = None;
     let mut put = |line_bps: Option<u64>, limits: Vec<Limit>| {

@@ -1,12 +1,10 @@
 //! What goes between bridges: a backhaul on layer 2 with groups, a client that moves, frames that
 //! are too long. Needs root; without it the tests pass and say so.
 
-mod common;
-
-use common::backhaul::bridged::{SERVER, backhaul, behind, bridges};
-use common::backhaul::{Site, eventually, pings};
-use common::flow::Flow;
-use common::root;
+use crate::common::backhaul::bridged::{SERVER, backhaul, behind, bridges};
+use crate::common::backhaul::{Site, eventually, pings};
+use crate::common::flow::Flow;
+use crate::common::root;
 use ropewalk_lab::{End, Namespace, Ping};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};

@@ -2,12 +2,10 @@
 //! ends that are killed, radios that go, a control loop that is dead, packets that are too long,
 //! ends that are set up the wrong way round. Needs root; without it the tests pass and say so.
 
-mod common;
-
-use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
-use common::backhaul::{Site, eventually, pings};
-use common::flow::Flow;
-use common::{BINARY, SOON, root};
+use crate::common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
+use crate::common::backhaul::{Site, eventually, pings};
+use crate::common::flow::Flow;
+use crate::common::{BINARY, SOON, root};
 use ropewalk_lab::{Ping, Process};
 use serde_json::Value;
 

@@ -6,13 +6,11 @@
 //!               └── tap1 ══ repeater2 ── client2
 //! ```
 
-mod common;
-
-use common::backhaul::bridged::{
+use crate::common::backhaul::bridged::{
     AP, MORE_LINKS, REPEATER, SERVER, Second, behind, bridges, mac, port_is, revoke, second_token,
 };
-use common::backhaul::{Site, eventually, pings};
-use common::root;
+use crate::common::backhaul::{Site, eventually, pings};
+use crate::common::root;
 use ropewalk_lab::{End, Namespace, Process};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

@@ -9,25 +9,17 @@
 //!             bert ─── 4 Mbit/s ──┘
 //! ```
 
-#[path = "bunch/accounts.rs"]
 mod accounts;
-#[path = "bunch/air.rs"]
 mod air;
-#[path = "bunch/cap.rs"]
 mod cap;
-#[path = "bunch/classes.rs"]
 mod classes;
-mod common;
-#[path = "bunch/guide.rs"]
 mod guide;
-#[path = "bunch/hooks.rs"]
 mod hooks;
-#[path = "bunch/street.rs"]
-mod street;
-#[path = "bunch/udp.rs"]
+pub(crate) mod street;
 mod udp;
+pub(crate) mod watched;
 
-use common::{BINARY, SOON, States, eventually, hears_of_sleep, root, ropewalk, scrape};
+use crate::common::{BINARY, SOON, States, eventually, hears_of_sleep, root, ropewalk, scrape};
 use ropewalk_lab::{Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
 use std::io::{ErrorKind, Read, Write};

@@ -2,24 +2,18 @@
 //! how. Each time all bytes come in order, or both ends learn that they do not. Needs root; without it
 //! the test passes and says so.
 //!
-//! `ROPEWALK_KILLS=20 cargo test -p ropewalk --test bunch_kills -- --nocapture` tries all kinds twenty
+//! `ROPEWALK_KILLS=20 cargo test -p ropewalk --test program bunch_kills:: -- --nocapture` tries all kinds twenty
 //! times and prints a table; without it a few are tried once.
 
-mod common;
-#[path = "bunch/street.rs"]
-mod street;
-#[path = "bunch/watched.rs"]
-mod watched;
-
-use common::root;
+use crate::bunch::street::{APS, Net, build, in_time};
+use crate::bunch::watched::{Ended, Ends, Sent, Watched};
+use crate::common::root;
 use ropewalk_lab::{Namespace, Process};
 use std::fmt::{Display, Formatter};
 use std::io::ErrorKind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use street::{APS, Net, build, in_time};
-use watched::{Ended, Ends, Sent, Watched};
 
 /// Two seconds of three uplinks.
 const BYTES: usize = 1_500_000;

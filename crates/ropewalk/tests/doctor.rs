@@ -8,9 +8,7 @@
 //!   wan2 10.1.2.1 ───────── 10.1.2.2 wan2      10.9.9.9 lo: the gateway's address
 //! ```
 
-mod common;
-
-use common::{BINARY, SOON, States, eventually, note, root, ropewalk};
+use crate::common::{BINARY, SOON, States, eventually, note, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Process, Topology};
 use rustix::process::Signal;
 

@@ -8,18 +8,14 @@
 //!                          └─ server 10.3.0.2
 //! ```
 
-#[path = "fleet/bunch.rs"]
 mod bunch;
-mod common;
-#[path = "fleet/granted.rs"]
 mod granted;
-#[path = "fleet/guide.rs"]
 mod guide;
 
+use crate::common::flow::Flow;
+use crate::common::{BINARY, States, eventually, root, ropewalk};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::flow::Flow;
-use common::{BINARY, States, eventually, root, ropewalk};
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use ropewalk_fleet::{Etcd, Ledger, StoreAddress, TlsFiles};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};

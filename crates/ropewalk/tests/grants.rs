@@ -7,23 +7,17 @@
 //!   carol 10.1.3.1 ──┘        10.1.9.2 ──── 10.1.9.1 visitor
 //! ```
 
-mod common;
-#[path = "grants/delegate.rs"]
 mod delegate;
-#[path = "grants/exits.rs"]
 mod exits;
-#[path = "grants/global6.rs"]
 mod global6;
-#[path = "grants/hooks.rs"]
 mod hooks;
-#[path = "grants/shares.rs"]
 mod shares;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use crate::common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -2,15 +2,13 @@
 //! there, on a client with a gateway; their files are files that `check` takes. Needs root; without it
 //! only the files are tried.
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use common::backhaul::eventually;
-use common::listed::commands;
-use common::page::blocks;
-use common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
+use crate::common::backhaul::eventually;
+use crate::common::listed::commands;
+use crate::common::page::blocks;
+use crate::common::{BINARY, SOON, States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping, Process};
 

@@ -1,11 +1,9 @@
 //! The commands of docs/guide/gateway.md, in their order, each as it stands there, at a gateway
 //! with two invited clients. Needs root.
 
-mod common;
-
-use common::listed::{commands, text};
-use common::page::{run, start};
-use common::{BINARY, SOON, States, eventually, invite, lab, note, root, serve, up};
+use crate::common::listed::{commands, text};
+use crate::common::page::{run, start};
+use crate::common::{BINARY, SOON, States, eventually, invite, lab, note, root, serve, up};
 use ropewalk_lab::Paths;
 
 const PAGE: &str = "gateway.md";

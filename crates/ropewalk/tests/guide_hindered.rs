@@ -2,13 +2,11 @@
 //! client whose second network drops UDP; its file is one that `check` takes. nginx's lines are tried by
 //! `hindered`. Needs root; without it only the file is tried.
 
-mod common;
-
-use common::backhaul::eventually;
-use common::certificate::certificate;
-use common::listed::commands;
-use common::page::{blocks, run, start};
-use common::{SOON, States, drop_at, lab, root, ropewalk, up};
+use crate::common::backhaul::eventually;
+use crate::common::certificate::certificate;
+use crate::common::listed::commands;
+use crate::common::page::{blocks, run, start};
+use crate::common::{SOON, States, drop_at, lab, root, ropewalk, up};
 use ropewalk_lab::{Paths, Process};
 use rustix::process::Signal;
 

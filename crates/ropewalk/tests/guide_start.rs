@@ -2,13 +2,11 @@
 //! without systemd: namespaces whose /etc and /var/lib are overlays. Needs root; without it the
 //! test passes and says so.
 
-mod common;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use common::{BINARY, SOON, States, listed, root};
+use crate::common::{BINARY, SOON, States, listed, root};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 /// A machine: a network namespace, and a process that holds its view of the files.

@@ -2,14 +2,12 @@
 //! from a closed port, and how a machine is itself again after a crash. Needs root; without it the tests
 //! pass and say so.
 
-mod common;
-
 use std::time::Duration;
 
-use common::backhaul::eventually;
-use common::listed::{commands, text};
-use common::page::{blocks, run, shell};
-use common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
+use crate::common::backhaul::eventually;
+use crate::common::listed::{commands, text};
+use crate::common::page::{blocks, run, shell};
+use crate::common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Paths, Ping};
 

@@ -1,15 +1,13 @@
 //! The commands of docs/guide/web.md, in their order, each as it stands there, beside a client. Needs
 //! root; without it the test passes and says so.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 
-use common::listed::{commands, text};
-use common::page::{blocks, run, shell, start};
-use common::{States, invite, lab, root, serve, up};
+use crate::common::listed::{commands, text};
+use crate::common::page::{blocks, run, shell, start};
+use crate::common::{States, invite, lab, root, serve, up};
 use ropewalk_lab::Namespace;
 
 const PAGE: &str = "web.md";

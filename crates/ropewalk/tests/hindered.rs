@@ -1,19 +1,17 @@
 //! Networks that hinder: UDP dropped, captive portals, reverse proxies, floods at the gateway's
 //! TLS. Needs root; without it the tests pass and say so.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::backhaul::eventually;
-use common::certificate::certificate;
-use common::flow::Flow;
-use common::page::blocks;
-use common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
+use crate::common::backhaul::eventually;
+use crate::common::certificate::certificate;
+use crate::common::flow::Flow;
+use crate::common::page::blocks;
+use crate::common::{BINARY, SOON, States, drop_at, drop_no_more, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Namespace, Paths, Ping, Process};
 use rustix::process::Signal;
 use serde_json::Value;

@@ -6,13 +6,11 @@
 //!                            rw0  10.77.0.2 ══════ bond ════ 10.77.0.1 rw0
 //! ```
 
-mod common;
-
 use std::net::{Ipv6Addr, SocketAddrV6};
 use std::path::Path;
 use std::time::Duration;
 
-use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use crate::common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
 use rustix::process::Signal;

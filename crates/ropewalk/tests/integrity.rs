@@ -1,11 +1,9 @@
 //! Much data over fast links, both ways at once, arrives as it was sent. Needs root; without it the test passes and says so.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use common::{BINARY, SOON, States, root, ropewalk};
+use crate::common::{BINARY, SOON, States, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Topology};
 
 const INSIDE: &str = "10.77.0.1:7000";

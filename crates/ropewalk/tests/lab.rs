@@ -1,10 +1,6 @@
 //! `ropewalk lab`, the binary for real. Needs root; says so and passes otherwise.
 
-#[path = "lab/guide.rs"]
 mod guide;
-#[path = "common/listed.rs"]
-mod listed;
-
 use std::process::{Command, Output};
 
 const CELL: &str = r#"

@@ -1,11 +1,9 @@
 //! An access point and a repeater on layer 2: two bridges made one. DHCP, ARP, IPv6, VLANs, a flow through restarts and a cut. Needs root; without it
 //! the tests pass and say so.
 
-mod common;
-
-use common::backhaul::bridged::{AP, SERVER, backhaul, behind, bridges, mac};
-use common::backhaul::{Site, eventually, pings};
-use common::{BINARY, SOON, root};
+use crate::common::backhaul::bridged::{AP, SERVER, backhaul, behind, bridges, mac};
+use crate::common::backhaul::{Site, eventually, pings};
+use crate::common::{BINARY, SOON, root};
 use ropewalk_lab::{Iperf, Ping, Process};
 
 /// A VLAN across; `false` where this kernel has none.

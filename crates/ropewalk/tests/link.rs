@@ -1,7 +1,5 @@
 //! What a bond's paths say of the links under them, with the binary and a lab's radios. Needs root; says so and passes otherwise.
 
-mod common;
-
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Topology};
 use std::io::{Read, Write};
@@ -141,7 +139,7 @@ fn mptcp_to(to: SocketAddr) -> Option<TcpStream> {
 /// What `ropewalk roam` asks the kernel for its rule of floors.
 #[test]
 fn least_round_trips_of_subflows_are_those_of_their_links() {
-    if !common::root() {
+    if !crate::common::root() {
         return;
     }
     let topology = Topology::new().unwrap();
@@ -174,7 +172,7 @@ fn least_round_trips_of_subflows_are_those_of_their_links() {
         return;
     };
     let (mut there, _) = listener.accept().unwrap();
-    common::eventually("both subflows have a round trip", || {
+    crate::common::eventually("both subflows have a round trip", || {
         // The second is opened when data was acknowledged.
         stream.write_all(&[7; 10_000]).unwrap();
         there.read_exact(&mut [0; 10_000]).unwrap();
@@ -189,7 +187,7 @@ fn least_round_trips_of_subflows_are_those_of_their_links() {
         "{all:?}"
     );
     assert_eq!((fast.busy, slow.busy), (None, None), "hardly anything came by them");
-    common::eventually("a subflow by which data come is told from idle ones", || {
+    crate::common::eventually("a subflow by which data come is told from idle ones", || {
         there.write_all(&[7; 10_000]).unwrap();
         stream.read_exact(&mut [0; 10_000]).unwrap();
         rtts().values().any(|r| r.busy.is_some() && r.busy == r.all)

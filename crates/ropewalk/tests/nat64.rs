@@ -8,14 +8,12 @@
 //!   wan2 192.0.2.2 ─────────── 192.0.2.1 routes ──────────────────┘
 //! ```
 
-mod common;
-
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::backhaul::eventually;
-use common::{BINARY, SOON, States, root, ropewalk};
+use crate::common::backhaul::eventually;
+use crate::common::{BINARY, SOON, States, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket, sockopt};
 

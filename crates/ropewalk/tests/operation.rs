@@ -1,8 +1,6 @@
 //! Running a bond: who is let in, what happens to paths, what is left behind. Needs root; without it the tests pass and say so.
 
-mod common;
-
-use common::{
+use crate::common::{
     BINARY, SOON, States, eventually, eventually_within, hears_of_sleep, invite, lab, root, ropewalk, scrape,
     serve, up,
 };

@@ -5,11 +5,9 @@
 //!            50 Mbit/s, 10 ms                  50 Mbit/s, 2 ms, 1 % lost
 //! ```
 
-mod common;
-
-use common::listed::commands;
-use common::page::{blocks, run, start};
-use common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
+use crate::common::listed::commands;
+use crate::common::page::{blocks, run, start};
+use crate::common::{BINARY, SOON, States, eventually, listen, root, ropewalk, scrape};
 use ropewalk_air::wired::{LinkSpec, Loss};
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Process, Topology};
 use rustix::process::Signal;

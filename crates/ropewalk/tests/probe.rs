@@ -5,10 +5,8 @@
 //!   client 10.1.1.1 ──── 40 Mb/s, 10 ms ──── 10.1.1.2 gateway
 //! ```
 
-mod common;
-
-use common::listed::commands;
-use common::{BINARY, SOON, root, ropewalk};
+use crate::common::listed::commands;
+use crate::common::{BINARY, SOON, root, ropewalk};
 use ropewalk_air::wired::LinkSpec;
 use ropewalk_lab::{Cable, CableSpec, End, Namespace, Paths, Topology};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};

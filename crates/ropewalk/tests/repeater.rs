@@ -1,12 +1,10 @@
 //! An access point and a repeater on layer 3: routes, striping, signals, restarts, mistakes. Needs root; without it the tests pass and say so.
 
-mod common;
-
-use common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
-use common::backhaul::{Site, eventually, pings};
-use common::listed::commands;
-use common::page::{blocks, run, start};
-use common::{BINARY, SOON, note, root};
+use crate::common::backhaul::routed::{AP, BEHIND, CLIENT, REPEATER, SERVER, addresses};
+use crate::common::backhaul::{Site, eventually, pings};
+use crate::common::listed::commands;
+use crate::common::page::{blocks, run, start};
+use crate::common::{BINARY, SOON, note, root};
 use ropewalk_lab::{Iperf, Process};
 
 fn ends_with(process: &mut Process, code: i32, words: &str) {

@@ -1,9 +1,7 @@
 //! `ropewalk top` in a real terminal, of a bond that carries a flow: what it shows, and that it
 //! gives the terminal back. Needs root.
 //!
-//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test screens` makes the guide's pictures.
-
-mod common;
+//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test program screens::` makes the guide's pictures.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -12,9 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use common::backhaul::eventually;
-use common::flow::Flow;
-use common::{BINARY, States, invite, lab, root, ropewalk, serve, up};
+use crate::common::backhaul::eventually;
+use crate::common::flow::Flow;
+use crate::common::{BINARY, States, invite, lab, root, ropewalk, serve, up};
 use vt100::{Color, Parser, Screen};
 
 /// Lines and columns of the terminal.

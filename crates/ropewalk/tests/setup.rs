@@ -7,14 +7,12 @@
 //!   wan2 10.1.2.1 ───────── 10.1.2.2 wan2      192.0.2.1 lo: the world
 //! ```
 
-mod common;
-
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{BINARY, SOON, States, eventually, root};
+use crate::common::{BINARY, SOON, States, eventually, root};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 struct Net {

@@ -8,9 +8,7 @@
 //!   rw0  10.77.0.2 ══════ bond ════ 10.77.0.1 rw0
 //! ```
 
-mod common;
-
-use common::{States, invite, lab, root, ropewalk, serve, up};
+use crate::common::{States, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Iperf, Ping};
 
 /// Field 19 of proc_pid_stat(5).

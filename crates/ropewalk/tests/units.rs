@@ -1,14 +1,12 @@
 //! The units of systemd: what they grant is enough, and no more than two capabilities. Some tests need root; without it, they pass and say so.
 
-mod common;
-
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::backhaul::routed::{AP, BEHIND, REPEATER, SERVER, addresses};
-use common::backhaul::{Site, pings};
-use common::{BINARY, SOON, States, eventually, root, ropewalk};
+use crate::common::backhaul::routed::{AP, BEHIND, REPEATER, SERVER, addresses};
+use crate::common::backhaul::{Site, pings};
+use crate::common::{BINARY, SOON, States, eventually, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 
 /// Some user who owns nothing.

@@ -1,11 +1,9 @@
 //! `ropewalk web` as hostile and clumsy HTTP clients see it, over a daemon that is a thread of the
 //! test. No root needed.
 
-mod common;
-#[path = "web_http/others.rs"]
 mod others;
 
-use common::{BINARY, States, ropewalk};
+use crate::common::{BINARY, States, ropewalk};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,16 +1,14 @@
 //! `ropewalk web` in a real Chromium over a real bond. Needs root and Chromium, and axe-core by
 //! `npm ci` in `crates/ropewalk/web`.
 //!
-//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test web_page` makes the guide's pictures, of a
+//! `SCREENSHOTS=docs/guide cargo test -p ropewalk --test program web_page::` makes the guide's pictures, of a
 //! bond that has run for a while.
 
-mod common;
-#[path = "web_page/views.rs"]
 mod views;
 
-use common::browser::{Browser, PATIENCE, chromium};
-use common::flow::Flow;
-use common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
+use crate::common::browser::{Browser, PATIENCE, chromium};
+use crate::common::flow::Flow;
+use crate::common::{BINARY, SOON, States, eventually, invite, lab, root, ropewalk, serve, up};
 use ropewalk_lab::{Namespace, Paths, Process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,9 @@
 //! A gateway with several workers: each client belongs to one of them, and notices nothing of that.
 //! Needs root; without it the tests pass and say so.
 
-mod common;
-
-use common::backhaul::{eventually, pings};
-use common::flow::Flow;
-use common::{BINARY, States, drop_at, root, ropewalk};
+use crate::common::backhaul::{eventually, pings};
+use crate::common::flow::Flow;
+use crate::common::{BINARY, States, drop_at, root, ropewalk};
 use ropewalk_lab::{End, Namespace, Ping, Process, Topology};
 use rustix::process::Signal;
 use serde_json::{Value, json};

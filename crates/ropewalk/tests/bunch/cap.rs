@@ -1,7 +1,7 @@
 //! A contributor with a cap: what it gives, and what becomes of uploads then.
 
-use super::common::note;
 use super::*;
+use crate::common::note;
 
 #[test]
 fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {

@@ -1,7 +1,7 @@
 //! Programs that hear of a bunch: of access points at its gateway, and of the gateway at these.
 
-use super::common::note;
 use super::*;
+use crate::common::note;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,5 +1,4 @@
 //! A home, its two neighbours and a gateway in namespaces, with slow cables for uplinks.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use crate::common::{BINARY, SOON, States, eventually, listen, ropewalk};
 use ropewalk_air::wired::LinkSpec;

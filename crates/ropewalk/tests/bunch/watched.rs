@@ -1,6 +1,6 @@
 //! An upload whose two ends are watched: what came, how each end ended, and when.
 
-use crate::street::{Net, PATIENCE, SERVER, pattern};
+use super::street::{Net, PATIENCE, SERVER, pattern};
 use rustix::net::sockopt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

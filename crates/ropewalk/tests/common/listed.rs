@@ -1,7 +1,6 @@
 //! What documents have people type, and what of it no test runs as it stands there.
 //!
 //! `docs` fails where a command of README.md or the guide is neither run nor listed here.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::path::Path;
 

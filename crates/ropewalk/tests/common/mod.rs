@@ -1,5 +1,4 @@
 //! Both ends in namespaces.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod backhaul;
 pub(crate) mod browser;

@@ -9,9 +9,9 @@ use std::net::{TcpListener, UdpSocket};
 
 use ropewalk_lab::{End, Namespace};
 
-use super::common::{BINARY, SOON, eventually, root};
 use super::global6::{knock, net6, refused, seen, settings};
 use super::{Net, reaches};
+use crate::common::{BINARY, SOON, eventually, root};
 
 const DELEGATING: [&str; 4] = ["--address", "2001:db8:100::1/56", "--global6", "--delegate"];
 /// Alice's machine itself reaches no more than the clients' network by IPv6.

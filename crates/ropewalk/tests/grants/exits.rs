@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use ropewalk_lab::{End, Namespace};
 
-use super::common::{SOON, eventually, listen, root};
 use super::{Net, net, reaches};
+use crate::common::{SOON, eventually, listen, root};
 
 /// Where both are, and both wait.
 const BOTH: [&str; 2] = ["192.0.2.1", "2001:db8:5::1"];

@@ -9,8 +9,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 use ropewalk_lab::Namespace;
 
-use super::common::{BINARY, SOON, eventually, root};
 use super::{Net, net, passes, reaches};
+use crate::common::{BINARY, SOON, eventually, root};
 
 const ROUTED: [&str; 4] = ["--address", "2001:db8:1::1/64", "--global6", "--masquerade"];
 const ON_LINK: [&str; 5] = ["--address", "2001:db8:9::a:1/112", "--global6", "--proxy-ndp", "wan9"];

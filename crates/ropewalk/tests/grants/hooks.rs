@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::common::{BINARY, SOON, eventually, note, root};
 use super::{net, spend};
+use crate::common::{BINARY, SOON, eventually, note, root};
 use ropewalk_lab::Ping;
 use rustix::process::Signal;
 

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::common::{SOON, eventually, root};
 use super::{Net, download, net, rules};
+use crate::common::{SOON, eventually, root};
 
 /// What the line carries, Mbit/s: less than any machine of these tests could.
 const LINE: f64 = 12.0;

@@ -2,7 +2,7 @@
 //! lab has a name of its own and programs measure for a second.
 
 use super::*;
-use crate::listed::commands;
+use crate::common::listed::commands;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

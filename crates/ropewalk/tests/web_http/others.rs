@@ -1,7 +1,7 @@
 //! What a page shows besides a bond's paths, and who gets a link to it.
 
-use super::common::root;
 use super::*;
+use crate::common::root;
 use std::net::TcpListener;
 
 /// A daemon that is no bond: it answers requests of the kind `ask` with what `status` makes of

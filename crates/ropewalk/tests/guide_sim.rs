@@ -1,15 +1,12 @@
 //! What docs/guide/sim.md shows is what this build prints, and README.md's simulations run. No root needed.
 //!
-//! `UPDATE_GUIDE=1 cargo test -p ropewalk --test guide` writes the outputs anew.
-
-#[path = "common/listed.rs"]
-mod listed;
+//! `UPDATE_GUIDE=1 cargo test -p ropewalk --test program guide_sim::` writes the outputs anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use listed::commands;
+use crate::common::listed::commands;
 
 /// The page, and a directory in which its commands are run.
 struct Guide {

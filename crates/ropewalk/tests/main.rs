@@ -1,0 +1,50 @@
+//! All that is tried with the program itself, as one test program: what they share is built once.
+//! `./run test` starts it once for each module.
+
+mod common;
+
+mod backhaul_bridged;
+mod backhaul_fail_safe;
+mod backhaul_ports;
+mod bunch;
+mod bunch_kills;
+mod docs;
+mod doctor;
+mod fleet;
+mod fuzz_replay;
+mod grants;
+mod guide_bond;
+mod guide_gateway;
+mod guide_hindered;
+mod guide_sim;
+mod guide_start;
+mod guide_trouble;
+mod guide_web;
+mod hindered;
+mod honoured;
+mod host;
+mod integrity;
+mod lab;
+mod lab_run;
+mod layer2;
+mod link;
+mod migrate;
+mod nat64;
+mod openwrt;
+mod operation;
+mod pep;
+mod probe;
+mod repeater;
+mod reproduce;
+mod rootless;
+mod screens;
+mod setup;
+mod sim;
+mod smoke;
+mod unheard;
+mod units;
+mod virtual_time;
+mod web_http;
+mod web_page;
+mod wifi_rules;
+mod workers;

@@ -59,6 +59,10 @@ fn what_one_gateway_does_the_others_know() {
     let (a, from_a) = join(&cluster, "a", 0);
     let (b, from_b) = join(&cluster, "b", 0);
     assert!(!a.report().gateways.is_empty() || a.report().reachable);
+    // Whoever makes a token at once finds both.
+    let all = ropewalk_fleet::block_on(cluster.ledger(0, None).gateways()).unwrap();
+    let named = |name: &str| all.iter().any(|g| g.endpoints == [format!("{name}.example:4500")]);
+    assert!(named("a") && named("b"), "{all:?}");
     eventually("both are seen", || b.report().gateways.len() == 2 && a.report().gateways.len() == 2);
     invite(&a, "alice", 1);
     assert!(matches!(

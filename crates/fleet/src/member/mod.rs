@@ -40,7 +40,7 @@ pub use state::Reach;
 use state::{Anew, State};
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -56,6 +56,8 @@ const GONE: Duration = Duration::from_secs(4);
 const OLD: Duration = Duration::from_secs(8);
 /// How long it is said that the store was restored.
 const REPLACED: Duration = Duration::from_secs(24 * 3600);
+/// How long a start waits until the store says where devices reach this gateway.
+const FIRST: Duration = Duration::from_secs(3);
 /// How long the end may take: the last figures and the lease.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A command's patience with the store.
@@ -154,6 +156,8 @@ struct Shared {
     stop: Notify,
     /// The lease that the gateway's record is under. 0: none, so nothing is written by its name.
     lease: AtomicI64,
+    /// The store has had where devices reach this gateway.
+    is_named: AtomicBool,
     runtime: tokio::runtime::Handle,
 }
 
@@ -226,6 +230,7 @@ impl Member {
             record: Notify::new(),
             stop: Notify::new(),
             lease: AtomicI64::new(0),
+            is_named: AtomicBool::new(false),
             runtime: runtime.handle().clone(),
         });
         let key = runtime.block_on(begin::begin(&shared, &new_key))?;
@@ -233,7 +238,8 @@ impl Member {
     }
 
     /// Tells the fleet where devices reach this gateway, and starts the thread: after this process
-    /// has given up its rights, for a thread keeps those that it was started with.
+    /// has given up its rights, for a thread keeps those that it was started with. Whoever makes a
+    /// token afterwards finds this gateway, unless the store did not answer for three seconds.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -249,6 +255,10 @@ impl Member {
                 runtime.shutdown_background();
             };
             *phase = Phase::Started(thread.spawn(work)?);
+            let until = Instant::now() + FIRST;
+            while !self.shared.is_named.load(Ordering::Relaxed) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(2));
+            }
         }
         Ok(())
     }

@@ -59,6 +59,20 @@ fn world() -> World {
     World { client, world, state }
 }
 
+/// Opens a journal that was left. A program that another test has just started may hold its lock for a
+/// moment.
+fn once_free<T>(mut open: impl FnMut() -> Result<T, SetupError>) -> T {
+    let mut opened = None;
+    eventually("nobody else holds the journal", || {
+        opened = match open() {
+            Err(SetupError::Running(_)) => None,
+            other => Some(other.unwrap()),
+        };
+        opened.is_some()
+    });
+    opened.unwrap()
+}
+
 fn bond(client: &Netns) -> Tun {
     client.inside(|| {
         let tun = Tun::open(Some("rw0")).unwrap();

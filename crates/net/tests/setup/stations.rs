@@ -105,7 +105,7 @@ fn what_a_station_s_router_announces_takes_nothing_out_of_a_bond() {
     let left = || client.ip(&format!("-6 route show table {TUNNEL_TABLE}"));
     let begin = || {
         client.inside(|| {
-            let (mut journal, _) = Journal::open(&world.state).unwrap();
+            let (mut journal, _) = once_free(|| Journal::open(&world.state));
             let mut first = TunnelRoutes::begin(&mut journal).unwrap();
             first.set(BTreeMap::from([(network, Some(bond.index()))])).unwrap();
             (journal, first)
@@ -142,6 +142,6 @@ fn what_a_station_s_router_announces_takes_nothing_out_of_a_bond() {
     let (journal, _) = begin();
     assert_eq!(device_towards(client, inside), "rw0");
     journal.abandon();
-    assert_eq!(client.inside(|| cleanup_stale(&world.state).unwrap()), 2);
+    assert_eq!(client.inside(|| once_free(|| cleanup_stale(&world.state))), 2);
     assert_eq!((left(), client.ip("-6 rule")), (String::new(), rules));
 }

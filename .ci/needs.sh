@@ -167,15 +167,15 @@ vm_kernel() {
 }
 
 # To unpack its kernel takes a machine 3.3 s of the 8.3 that it needs to look for its disk (6.1, QEMU 7.2, 28 November 2026).
-# The packed one stays beside it for machines that sleep (boot/packed-VERSION): QEMU 7.2 writes an ELF into memory again when one wakes.
-# Where the kernel is: setup_sects, payload_offset, payload_length less a length (its Documentation/arch/x86/boot.rst).
 unpack_kernel() {
     local image=$1 at
+    # Where it is: setup_sects, payload_offset, payload_length less a length (its Documentation/arch/x86/boot.rst).
     number() { od -An -t "u$2" -j "$1" -N "$2" "$image"; }
     at=$((($(number 497 1) + 1) * 512 + $(number 584 4)))
     tail -c "+$((at + 1))" "$image" | head -c $(($(number 588 4) - 4)) | xz -dc >"$image.new" 2>/dev/null || true
     # One that is packed otherwise stays as it is.
     if [ "$(head -c 4 "$image.new" | tail -c 3)" = ELF ]; then
+        # For machines that sleep: when one wakes, QEMU 7.2 writes an ELF into its memory again.
         mv "$image" "${image/vmlinuz-/packed-}"
         mv "$image.new" "$image"
     else

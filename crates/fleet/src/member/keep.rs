@@ -172,7 +172,7 @@ async fn write(shared: &Arc<Shared>, ledger: &mut Ledger, kept: &mut Kept) -> Re
                 let mut state = shared.state();
                 (state.told, state.ousted) = ((revision, asked), false);
                 state.confirm();
-                shared.is_named.store(true, Ordering::Relaxed);
+                shared.is_registered.store(true, Ordering::Relaxed);
                 if shared.lease() != kept.lease {
                     // What stood under the lease before is gone, or will be.
                     state.served.again();

@@ -56,8 +56,8 @@ const GONE: Duration = Duration::from_secs(4);
 const OLD: Duration = Duration::from_secs(8);
 /// How long it is said that the store was restored.
 const REPLACED: Duration = Duration::from_secs(24 * 3600);
-/// How long a start waits until the store says where devices reach this gateway.
-const FIRST: Duration = Duration::from_secs(3);
+/// How long a start waits until the store has where devices reach this gateway.
+const REGISTRATION: Duration = Duration::from_secs(3);
 /// How long the end may take: the last figures and the lease.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A command's patience with the store.
@@ -156,8 +156,8 @@ struct Shared {
     stop: Notify,
     /// The lease that the gateway's record is under. 0: none, so nothing is written by its name.
     lease: AtomicI64,
-    /// The store has had where devices reach this gateway.
-    is_named: AtomicBool,
+    /// The store has had the record that says where devices reach this gateway.
+    is_registered: AtomicBool,
     runtime: tokio::runtime::Handle,
 }
 
@@ -230,7 +230,7 @@ impl Member {
             record: Notify::new(),
             stop: Notify::new(),
             lease: AtomicI64::new(0),
-            is_named: AtomicBool::new(false),
+            is_registered: AtomicBool::new(false),
             runtime: runtime.handle().clone(),
         });
         let key = runtime.block_on(begin::begin(&shared, &new_key))?;
@@ -239,7 +239,8 @@ impl Member {
 
     /// Tells the fleet where devices reach this gateway, and starts the thread: after this process
     /// has given up its rights, for a thread keeps those that it was started with. Whoever makes a
-    /// token afterwards finds this gateway, unless the store did not answer for three seconds.
+    /// token afterwards finds this gateway, unless the store does not take its record within three
+    /// seconds.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -255,8 +256,8 @@ impl Member {
                 runtime.shutdown_background();
             };
             *phase = Phase::Started(thread.spawn(work)?);
-            let until = Instant::now() + FIRST;
-            while !self.shared.is_named.load(Ordering::Relaxed) && Instant::now() < until {
+            let until = Instant::now() + REGISTRATION;
+            while !self.shared.is_registered.load(Ordering::Relaxed) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(2));
             }
         }

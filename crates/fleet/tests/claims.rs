@@ -2,9 +2,7 @@
 //! each address is one client's. What they did and when is recorded, and a checker looks for an
 //! order in which one store could have done it.
 
-mod common;
-
-use common::{Cluster, has_etcd};
+use crate::common::{Cluster, has_etcd};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -84,7 +82,7 @@ fn gateway(cluster: &Cluster, g: u8, clock: Instant, ready: &Barrier) -> Vec<Rec
         for invite in order {
             let device = PublicKey([[g + 1; 16], [invite + 1; 16]].concat().try_into().unwrap());
             let begun = clock.elapsed();
-            let until = Instant::now() + common::LIMIT;
+            let until = Instant::now() + crate::common::LIMIT;
             let outcome = loop {
                 let hello = secret(invite);
                 // It believes that nothing is taken, so that it meets the others.

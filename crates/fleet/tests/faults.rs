@@ -1,8 +1,6 @@
 //! What goes wrong between a gateway and its store, one fault at a time, over a real etcd.
 
-mod common;
-
-use common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
+use crate::common::{Cluster, LIMIT, Proxy, eventually, has_etcd};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use ropewalk_fleet::{Evict, JoinError, Member, StoreAddress};
@@ -13,7 +11,8 @@ use std::time::{Duration, Instant};
 const ALICE: PublicKey = PublicKey([1; 32]);
 
 fn join(address: StoreAddress, name: &str, run: u8) -> Result<(Member, Receiver<Evict>), JoinError> {
-    let (member, _, told) = common::join(address, None, [name, &format!("{name}{run}")], "10.77.0.1/24")?;
+    let (member, _, told) =
+        crate::common::join(address, None, [name, &format!("{name}{run}")], "10.77.0.1/24")?;
     Ok((member, told))
 }
 

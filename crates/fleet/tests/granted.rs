@@ -1,9 +1,7 @@
 //! What a fleet grants, over a real etcd: who is first has the port, it goes with its client, and
 //! ends with it.
 
-mod common;
-
-use common::{Cluster, LIMIT, eventually, has_etcd};
+use crate::common::{Cluster, LIMIT, eventually, has_etcd};
 use ropewalk_fleet::{
     ClientGrants, Evict, FleetGrants, ForwardedPort, GroupExit, LedgerError, Member, StoreError, Transport,
 };
@@ -15,7 +13,7 @@ use std::sync::mpsc::Receiver;
 const ALICE: PublicKey = PublicKey([1; 32]);
 
 fn join(cluster: &Cluster, name: &str) -> (Member, Receiver<Evict>) {
-    let (member, _, told) = common::join(cluster.address(0), None, [name; 2], "10.77.0.1/24").unwrap();
+    let (member, _, told) = crate::common::join(cluster.address(0), None, [name; 2], "10.77.0.1/24").unwrap();
     (member, told)
 }
 

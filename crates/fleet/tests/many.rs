@@ -1,8 +1,6 @@
 //! More clients than a page has, and many who come at once, over a real etcd.
 
-mod common;
-
-use common::{Cluster, LIMIT, eventually, has_etcd};
+use crate::common::{Cluster, LIMIT, eventually, has_etcd};
 use ropewalk_fleet::{ClientRecord, Evict, Ledger, Member, block_on};
 use ropewalk_session::{InviteId, InviteSecret, PublicKey};
 use std::collections::BTreeSet;
@@ -51,7 +49,7 @@ fn import(cluster: &Cluster, clients: &[(String, ClientRecord)]) -> bool {
 }
 
 fn join(cluster: &Cluster, name: &str) -> (Member, Receiver<Evict>) {
-    let (member, _, told) = common::join(cluster.address(0), None, [name; 2], "10.77.0.1/16").unwrap();
+    let (member, _, told) = crate::common::join(cluster.address(0), None, [name; 2], "10.77.0.1/16").unwrap();
     (member, told)
 }
 

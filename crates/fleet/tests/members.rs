@@ -1,9 +1,7 @@
 //! Gateways of a fleet over a real etcd: what one does, the others know; without the store, what is
 //! known goes on.
 
-mod common;
-
-use common::{Certificates, Cluster, LIMIT, Place, eventually, has_etcd};
+use crate::common::{Certificates, Cluster, LIMIT, Place, eventually, has_etcd};
 use ropewalk_fleet::{
     Etcd, Evict, JoinError, LedgerError, Member, Period, Quota, StoreAddress, StoreError, TlsFiles, Usage,
     today,
@@ -20,7 +18,7 @@ fn joined(
     name: &str,
     network: &str,
 ) -> Result<(Member, StaticKey, Receiver<Evict>), JoinError> {
-    common::join(address, tls, [name, &format!("{name}-{:?}", Instant::now())], network)
+    crate::common::join(address, tls, [name, &format!("{name}-{:?}", Instant::now())], network)
 }
 
 fn join(cluster: &Cluster, name: &str, first: usize) -> (Member, Receiver<Evict>) {

@@ -3,9 +3,7 @@
 //!
 //! One test, part after part: a controller's name is the whole machine's.
 
-mod common;
-
-use common::{becomes, ip, socket, within};
+use crate::common::{becomes, ip, socket, within};
 use ropewalk_kern::trial::Registered;
 use ropewalk_kern::{KernError, Key, Law, Slot};
 use std::io::{Read, Write};

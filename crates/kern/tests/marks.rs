@@ -1,8 +1,6 @@
 //! CE marks on what arrives: on frames, and on TCP between two network namespaces. Needs root.
 
-mod common;
-
-use common::{becomes, ip, socket, within};
+use crate::common::{becomes, ip, socket, within};
 use ropewalk_kern::KernError;
 use ropewalk_kern::marks::{Marks, Subflow, SubflowCounts, attached};
 use std::io::{Read, Write};
@@ -431,7 +429,7 @@ fn detached_or_killed_nothing_is_left() {
         assert!(Marks::load().unwrap().attach(12_345).is_err(), "there is no such interface");
     });
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "one_that_is_killed", "--nocapture"])
+        .args(["--exact", "marks::one_that_is_killed", "--nocapture"])
         .env(HOLDS, &client)
         .stdout(Stdio::null())
         .spawn()

@@ -1,13 +1,11 @@
 //! What radios tell the programs of their nodes, read by the product's own reader. Needs root; says so and passes otherwise.
 
-mod common;
-
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{possible, scenario};
+use crate::common::{possible, scenario};
 use ropewalk_lab::live::{Counters, Lab, Options};
 use ropewalk_lab::{LabError, MonitorInterface, Topology};
 use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open, socket_name};

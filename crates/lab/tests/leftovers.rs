@@ -104,7 +104,7 @@ fn victim() {
 /// Starts a copy of this program that builds a lab; gives it with the name of its client's namespace.
 fn start_victim() -> (std::process::Child, String) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "victim", "--nocapture"])
+        .args(["--exact", "leftovers::victim", "--nocapture"])
         .env(VICTIM, "1")
         .stdout(Stdio::piped())
         .spawn()

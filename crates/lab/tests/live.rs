@@ -1,13 +1,11 @@
 //! Scenarios on real kernels. Needs root; says so and passes otherwise.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use common::{possible, scenario};
+use crate::common::{possible, scenario};
 use ropewalk_lab::live::{Lab, Options};
 use ropewalk_lab::{LabError, Ping};
 

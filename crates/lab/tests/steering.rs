@@ -3,12 +3,10 @@
 //!
 //! What is asserted holds on a busy machine too: who is marked, and by which access point it comes.
 
-mod common;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::{possible, scenario};
+use crate::common::{possible, scenario};
 use ropewalk_kern::KernError;
 use ropewalk_lab::LabError;
 use ropewalk_lab::live::{Options, Run};

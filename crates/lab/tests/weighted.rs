@@ -3,12 +3,10 @@
 //! Shares are asserted within wide margins: a busy machine delays packets, and the medium still
 //! gives turns by weight, since it goes by the times at which they are due.
 
-mod common;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::{possible, scenario};
+use crate::common::{possible, scenario};
 use ropewalk_lab::Ping;
 use ropewalk_lab::live::{Lab, Options, Run};
 use ropewalk_scenario::report::Report;

@@ -1,11 +1,9 @@
 //! Link feedback from real queues. Needs root; says so and passes otherwise.
 
-mod common;
-
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use common::{Netns, cable, eventually, root};
+use crate::common::{Netns, cable, eventually, root};
 use ropewalk_net::feedback::{Events, FeedbackError, LinkFeedback, LinkReport, Source, open};
 
 const EVERY: Duration = Duration::from_millis(5);

@@ -1,11 +1,9 @@
 //! Interfaces: finding them, following them, and which endpoint each reaches.
 
-mod common;
-
 use std::net::SocketAddrV6;
 use std::time::Duration;
 
-use common::{Netns, cable, eventually, root};
+use crate::common::{Netns, cable, eventually, root};
 use ropewalk_net::links::{Advertised, Change, Follower, Unusable, list, route_via};
 use ropewalk_net::nat64::Prefix;
 use ropewalk_net::poll::{Events, Interest, Poller};

@@ -4,12 +4,10 @@
 //!   [client] rw0 10.77.0.2 ──── 10.77.0.1 rw0 [gateway] vg 192.0.2.1 ──── 192.0.2.2 vw [world]
 //! ```
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use common::{Netns, State, cable, root};
+use crate::common::{Netns, State, cable, root};
 use ropewalk_net::nat::masquerade;
 use ropewalk_net::setup::{Journal, cleanup_stale};
 

@@ -1,8 +1,6 @@
 //! What still works once the rights that are not needed are given up.
 
-mod common;
-
-use common::{Netns, State, cable, root};
+use crate::common::{Netns, State, cable, root};
 use ropewalk_net::links::{list, route_via};
 use ropewalk_net::nat::masquerade;
 use ropewalk_net::privileges::{check, drop_all_but_network};

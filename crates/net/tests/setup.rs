@@ -6,21 +6,16 @@
 //!              wa 10.8.0.1 ──── 10.8.0.2 wb
 //! ```
 
-mod common;
-#[path = "setup/lan.rs"]
 mod lan;
-#[path = "setup/shaping.rs"]
 mod shaping;
-#[path = "setup/stations.rs"]
 mod stations;
-#[path = "setup/tables.rs"]
 mod tables;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::time::Duration;
 
-use common::{Netns, State, cable, eventually, ip, root};
+use crate::common::{Netns, State, cable, eventually, ip, root};
 use ipnet::IpNet;
 use ropewalk_net::advertise::{Advertisement, RouterSocket};
 use ropewalk_net::links::{list, route_via, routes};
@@ -296,7 +291,7 @@ fn what_a_killed_process_left_is_taken_back() {
     client.run("sysctl", "-qw net.ipv4.conf.va.rp_filter=1");
     let before = fingerprint(client);
     let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "victim"])
+        .args(["--exact", "setup::victim"])
         .env("RW_VICTIM_NETNS", &client.name)
         .env("RW_VICTIM_STATE", &*world.state)
         .stdout(std::process::Stdio::null())

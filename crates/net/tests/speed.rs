@@ -5,17 +5,15 @@
 //!   iperf3 [a] rwa ── relay ── va ──── vb ── relay ── rwb [b] iperf3
 //! ```
 //!
-//! Not a test but a measurement: `cargo test --release -p ropewalk-net --test speed -- --ignored
+//! Not a test but a measurement: `cargo test --release -p ropewalk-net --test net speed:: -- --ignored
 //! --nocapture`.
-
-mod common;
 
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Netns, cable, root};
+use crate::common::{Netns, cable, root};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::poll::{Events, Interest, Poller};
 use ropewalk_net::tun::Tun;

@@ -1,12 +1,10 @@
 //! A TUN device in a namespace of its own: what the kernel hands out, and what it takes.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use common::{Netns, eventually, root};
+use crate::common::{Netns, eventually, root};
 use ropewalk_bond::vnet::Vnet;
 use ropewalk_net::setup::{SetupError, join_bridge};
 use ropewalk_net::tun::{Offloads, Tun, TunError};

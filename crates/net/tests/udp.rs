@@ -4,11 +4,9 @@
 //!   [a] 10.9.0.1, fd09::1 ── va ─────── vb ── 10.9.0.2, 10.9.0.22, fd09::2 [b]
 //! ```
 
-mod common;
-
 use std::net::{IpAddr, SocketAddr};
 
-use common::{Netns, cable, eventually, root};
+use crate::common::{Netns, cable, eventually, root};
 use ropewalk_net::udp::{OpenError, Options, PathError, RecvBatch, SendError, Transmit, UdpSocket};
 
 struct Pair {

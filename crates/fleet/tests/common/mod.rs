@@ -1,5 +1,4 @@
 //! Real etcd nodes on loopback ports, which may be killed and held.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

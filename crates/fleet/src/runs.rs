@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 /// Runs that do not touch, by their first number, with their last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs(BTreeMap<u128, u128>);
 
 impl Runs {

@@ -5,16 +5,19 @@
 //! which invites and revokes. It is held for microseconds at a time; writing it to the disk is the
 //! business of the state's saver.
 
+mod index;
+
 use super::pool::Pool;
 use crate::report::quota::QuotaStatus;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use index::Index;
 use ipnet::IpNet;
 use ropewalk_bond::api::Admission;
-use ropewalk_fleet::{Runs, is_name};
+use ropewalk_fleet::is_name;
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
@@ -24,9 +27,24 @@ const REVOKED_KEPT: usize = 4096;
 
 /// The registry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Written")]
 pub(crate) struct Clients {
     clients: Vec<Client>,
+    #[serde(skip_serializing)]
+    index: Index,
+}
+
+/// The registry as it lies in its file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    clients: Vec<Client>,
+}
+
+impl From<Written> for Clients {
+    fn from(Written { clients }: Written) -> Clients {
+        Clients { index: Index::of(&clients), clients }
+    }
 }
 
 /// One entry.
@@ -175,12 +193,14 @@ impl Clients {
             revoked: false,
             lacks_network: false,
         });
+        self.index.add(self.clients.len() - 1, &self.clients[self.clients.len() - 1]);
         Ok(())
     }
 
     /// Takes back an invite that nobody has used.
     pub(crate) fn uninvite(&mut self, name: &str) {
         self.clients.retain(|c| c.name != name || c.key.is_some() || c.revoked);
+        self.index = Index::of(&self.clients);
     }
 
     /// Takes a client's right to come in, its addresses and its device. Returns its key if it ever
@@ -196,6 +216,7 @@ impl Clients {
         {
             self.clients.remove(oldest);
         }
+        self.index = Index::of(&self.clients);
         Ok(key)
     }
 
@@ -229,8 +250,7 @@ impl Clients {
 
     /// The name of the client with this key.
     pub(crate) fn name_of(&self, key: &PublicKey) -> Option<&str> {
-        let of_key = |c: &&Client| c.key == Some(Key(*key));
-        self.clients.iter().filter(of_key).max_by_key(|c| !c.revoked).map(|c| c.name.as_str())
+        self.index.of_key(key).map(|at| self.clients[at].name.as_str())
     }
 
     /// The names of all who came, by their keys. A device that came by several is the one that may
@@ -259,11 +279,7 @@ impl Clients {
             && (pool.holds_v6(client.ipv6) || client.lacks_network)
             && pool.has_addresses() != client.device.is_some();
         if !kept {
-            let (ipv4, ipv6) = self.free(pool, found).ok_or(Refusal::PoolFull)?;
-            let device = (!pool.has_addresses()).then(|| self.free_device(found));
-            let client = &mut self.clients[found];
-            (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
-            (client.device, client.lacks_network) = (device, !pool.holds_v6(ipv6));
+            self.give(pool, found, key)?;
         }
         let client = &self.clients[found];
         let ipv4 = pool.inner_v4(client.ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED));
@@ -273,14 +289,13 @@ impl Clients {
 
     /// Which entry a client comes by: the one that has its key, else the one that its invite names.
     fn find(&self, key: &PublicKey, hello: &ClientHello) -> Result<usize, Refusal> {
-        let of_key = |c: &Client| c.key == Some(Key(*key)) && !c.revoked;
-        if let Some(found) = self.clients.iter().position(of_key) {
+        let known = self.index.of_key(key);
+        if let Some(found) = known.filter(|at| !self.clients[*at].revoked) {
             return Ok(found);
         }
-        let of_invite = |c: &Client| c.invite == hello.invite.0 && hello.secret.matches(&c.fingerprint);
-        let Some(found) = self.clients.iter().position(of_invite) else {
-            let known = self.clients.iter().any(|c| c.key == Some(Key(*key)));
-            return Err(if known { Refusal::Revoked } else { Refusal::UnknownInvite });
+        let is_proven = |at: &usize| hello.secret.matches(&self.clients[*at].fingerprint);
+        let Some(found) = self.index.of_invite(&hello.invite.0).filter(is_proven) else {
+            return Err(if known.is_some() { Refusal::Revoked } else { Refusal::UnknownInvite });
         };
         match (&self.clients[found].key, self.clients[found].revoked) {
             (_, true) => Err(Refusal::Revoked),
@@ -289,35 +304,32 @@ impl Clients {
         }
     }
 
-    /// Addresses for the client at `index`: those it had as far as the pool still holds them, else
-    /// free ones.
-    fn free(&self, pool: &Pool, index: usize) -> Option<(Ipv4Addr, Option<Ipv6Addr>)> {
-        let own = &self.clients[index];
-        let others = || self.clients.iter().enumerate().filter(|(i, c)| *i != index && !c.revoked);
-        let v4: Runs = others().filter_map(|(_, c)| c.ipv4).map(|a| u128::from(u32::from(a))).collect();
-        let v6: Runs = others().filter_map(|(_, c)| c.ipv6).map(u128::from).collect();
-        let ipv4 = match own.ipv4.filter(|a| pool.holds_v4(*a) && !v4.contains(u32::from(*a).into())) {
-            Some(kept) => kept,
-            None => pool.free_v4(0, |n| v4.next_free(n))?,
-        };
-        let ipv6 = match own.ipv6.filter(|a| pool.holds_v6(Some(*a)) && !v6.contains(u128::from(*a))) {
-            Some(kept) => Some(kept),
-            None => pool.free_v6(0, |n| v6.next_free(n))?,
-        };
-        Some((ipv4, ipv6))
-    }
-
-    /// The number of a device for the client at `index`: the one it had, else the lowest free one.
-    fn free_device(&self, index: usize) -> u32 {
-        let taken: BTreeSet<u32> = self.clients.iter().filter_map(|c| c.device).collect();
-        let lowest = || (0..).find(|n| !taken.contains(n)).unwrap_or(0);
-        self.clients[index].device.unwrap_or_else(lowest)
+    /// Binds a key to the entry at `found`, and gives it addresses, or a device: those it had as far
+    /// as the pool still holds them, else free ones.
+    fn give(&mut self, pool: &Pool, found: usize, key: &PublicKey) -> Result<(), Refusal> {
+        let client = &self.clients[found];
+        let mut taken = std::mem::take(&mut self.index);
+        if client.key.is_some() {
+            // The pool was changed since the last start. What it had is free for it.
+            taken = Index::without(found, &self.clients);
+        }
+        let given = taken.free(pool, client);
+        if let Some((ipv4, ipv6, device)) = given {
+            let client = &mut self.clients[found];
+            (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
+            (client.device, client.lacks_network) = (device, !pool.holds_v6(ipv6));
+        }
+        taken.add(found, &self.clients[found]);
+        self.index = taken;
+        given.map(|_| ()).ok_or(Refusal::PoolFull)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
     use ropewalk_session::{CipherSet, Extensions};
 
     fn pool(text: &str) -> Pool {
@@ -328,6 +340,10 @@ mod tests {
         let number = clients.clients.len() as u8;
         let (invite, secret) = (InviteId([number; 16]), InviteSecret([number + 100; 16]));
         clients.invite(name, invite, &secret).unwrap();
+        hello(invite, secret)
+    }
+
+    fn hello(invite: InviteId, secret: InviteSecret) -> ClientHello {
         ClientHello {
             ciphers: CipherSet::from_bits(7),
             tun_mtu: 1420,
@@ -470,6 +486,63 @@ mod tests {
         assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100::2", false));
         let mut registry = again(&registry);
         assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100:2::7277", true), "b's is free");
+    }
+
+    #[test]
+    fn what_is_looked_up_is_what_a_walk_along_all_would_find() {
+        let mut rng = StdRng::seed_from_u64(2026);
+        let pools = [pool("10.77.0.1/28"), pool("10.77.0.1/29"), pool("10.99.0.1/28"), Pool::none()];
+        let (mut registry, mut hellos, mut in_force) = (Clients::default(), Vec::new(), 0);
+        let mut outcomes = BTreeMap::<String, usize>::new();
+        for n in 0..4000u32 {
+            let name = format!("c{}", rng.random_range(0..12));
+            let outcome = match rng.random_range(0..20) {
+                0..4 => {
+                    let mut bytes = [0; 16];
+                    bytes[..4].copy_from_slice(&n.to_be_bytes());
+                    let (invite, secret) = (InviteId(bytes), InviteSecret(bytes));
+                    let done = registry.invite(&name, invite, &secret);
+                    hellos.push(hello(invite, secret));
+                    done.map(|()| "invited").map_err(|_| "name taken")
+                }
+                4 => Ok("taken back").inspect(|_| registry.uninvite(&name)),
+                5 => registry.revoke(&name).map(|_| "revoked").map_err(|_| "no such name"),
+                6 => {
+                    in_force = rng.random_range(0..pools.len());
+                    let text = serde_json::to_string(&registry).unwrap();
+                    registry = serde_json::from_str(&text).unwrap();
+                    Ok("restarted")
+                }
+                _ if hellos.is_empty() => continue,
+                _ => {
+                    let back = rng.random_range(1..=hellos.len().min(20));
+                    let hello = &hellos[hellos.len() - back];
+                    let came = registry.admit(&pools[in_force], &key(rng.random_range(0..20)), hello);
+                    match came {
+                        Ok((_, true)) => Ok("given addresses"),
+                        Ok((_, false)) => Ok("known"),
+                        Err(Refusal::PoolFull) => Err("pool full"),
+                        Err(Refusal::Revoked) => Err("revoked before"),
+                        Err(Refusal::TokenInUse) => Err("another's"),
+                        Err(_) => Err("unknown"),
+                    }
+                }
+            };
+            *outcomes.entry(outcome.unwrap_or_else(|e| e).to_owned()).or_default() += 1;
+            assert_eq!(registry.index, Index::of(&registry.clients), "after {outcome:?}");
+            let may_come: Vec<&Client> = registry.clients.iter().filter(|c| !c.revoked).collect();
+            for client in &may_come {
+                let same = |c: &&&Client| c.key.is_some() && c.key == client.key;
+                assert_eq!(may_come.iter().filter(same).count(), usize::from(client.key.is_some()));
+                let key = client.key.map(|k| registry.name_of(&k.0));
+                assert!(key.is_none_or(|name| name == Some(&client.name)));
+                if pools[in_force].has_addresses() && client.ipv4.is_some_and(|a| pools[in_force].holds_v4(a))
+                {
+                    assert_eq!(may_come.iter().filter(|c| c.ipv4 == client.ipv4).count(), 1);
+                }
+            }
+        }
+        assert_eq!(outcomes.len(), 12, "all that can happen happened: {outcomes:?}");
     }
 
     #[test]

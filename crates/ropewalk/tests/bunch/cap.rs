@@ -30,7 +30,14 @@ fn a_contributor_gives_its_cap_and_no_more_and_the_upload_goes_on() {
     let mut anna = start();
     assert_eq!(net.status("anna")["cap"]["left_bytes"], 500_000);
     let before = net.sent(1);
-    assert!(net.upload(4_000_000).ends());
+    // At an upload's end some packets may lie there that nobody asks for any more: the next one
+    // takes what was kept for them.
+    for _ in 0..5 {
+        assert!(net.upload(4_000_000).ends());
+        if net.status("anna")["cap"]["is_used_up"] == true {
+            break;
+        }
+    }
     let (sent, status) = (net.sent(1) - before, net.status("anna"));
     println!("{sent} bytes left by the uplink; {status}");
     // Each packet counts as more than it takes, and signs of life come on top.

@@ -17,7 +17,7 @@ use ropewalk_bond::api::Admission;
 use ropewalk_fleet::is_name;
 use ropewalk_session::{ClientHello, InviteId, InviteSecret, PublicKey, Refusal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The file in the state directory.
@@ -42,7 +42,16 @@ struct Written {
 }
 
 impl From<Written> for Clients {
-    fn from(Written { clients }: Written) -> Clients {
+    /// What two have in a file that somebody changed is the first one's; the other is given new
+    /// addresses when it comes.
+    fn from(Written { mut clients }: Written) -> Clients {
+        let (mut v4, mut v6, mut devices) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for client in &mut clients {
+            let may = !client.revoked;
+            client.ipv4 = client.ipv4.filter(|a| may && (a.is_unspecified() || v4.insert(*a)));
+            client.ipv6 = client.ipv6.filter(|a| may && (a.is_unspecified() || v6.insert(*a)));
+            client.device = client.device.filter(|n| may && devices.insert(*n));
+        }
         Clients { index: Index::of(&clients), clients }
     }
 }
@@ -193,7 +202,8 @@ impl Clients {
             revoked: false,
             lacks_network: false,
         });
-        self.index.add(self.clients.len() - 1, &self.clients[self.clients.len() - 1]);
+        let last = self.clients.len() - 1;
+        self.index.add(last, &self.clients[last]);
         Ok(())
     }
 
@@ -248,20 +258,10 @@ impl Clients {
         (page.into_values().map(Client::known).collect(), total)
     }
 
-    /// The name of the client with this key.
+    /// The name of the client with this key. A device that came by several is the one that may come
+    /// in.
     pub(crate) fn name_of(&self, key: &PublicKey) -> Option<&str> {
         self.index.of_key(key).map(|at| self.clients[at].name.as_str())
-    }
-
-    /// The names of all who came, by their keys. A device that came by several is the one that may
-    /// come in.
-    pub(crate) fn names(&self) -> BTreeMap<PublicKey, &str> {
-        let mut names = BTreeMap::new();
-        for in_turn in [true, false] {
-            let all = self.clients.iter().filter(|c| c.revoked == in_turn);
-            names.extend(all.filter_map(|c| Some((c.key?.0, c.name.as_str()))));
-        }
-        names
     }
 
     /// May this client come in? The first contact binds its key to the invite, and gives it
@@ -307,20 +307,14 @@ impl Clients {
     /// Binds a key to the entry at `found`, and gives it addresses, or a device: those it had as far
     /// as the pool still holds them, else free ones.
     fn give(&mut self, pool: &Pool, found: usize, key: &PublicKey) -> Result<(), Refusal> {
-        let client = &self.clients[found];
-        let mut taken = std::mem::take(&mut self.index);
-        if client.key.is_some() {
-            // The pool was changed since the last start. What it had is free for it.
-            taken = Index::without(found, &self.clients);
-        }
-        let given = taken.free(pool, client);
+        let client = &mut self.clients[found];
+        self.index.release(client);
+        let given = self.index.free(pool, client);
         if let Some((ipv4, ipv6, device)) = given {
-            let client = &mut self.clients[found];
             (client.key, client.ipv4, client.ipv6) = (Some(Key(*key)), Some(ipv4), ipv6);
             (client.device, client.lacks_network) = (device, !pool.holds_v6(ipv6));
         }
-        taken.add(found, &self.clients[found]);
-        self.index = taken;
+        self.index.add(found, client);
         given.map(|_| ()).ok_or(Refusal::PoolFull)
     }
 }
@@ -403,7 +397,7 @@ mod tests {
         assert_eq!(registry.revoke("bob"), Err(ClientsError::UnknownName("bob".into())));
         let new = invited(&mut registry, "bob");
         assert!(registry.admit(&pool, &key(1), &new).is_ok());
-        assert_eq!(registry.names().get(&key(1)), Some(&"bob"), "what it is now");
+        assert_eq!(registry.name_of(&key(1)), Some("bob"), "what it is now");
         registry.invite("alice", InviteId([9; 16]), &InviteSecret([9; 16])).unwrap();
         assert_eq!(
             registry.invite("no blanks", InviteId([8; 16]), &InviteSecret([8; 16])),
@@ -486,6 +480,26 @@ mod tests {
         assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100::2", false));
         let mut registry = again(&registry);
         assert_eq!(admit(&mut registry, &pool, 3), is("2001:db8:100:2::7277", true), "b's is free");
+    }
+
+    #[test]
+    fn an_address_that_two_have_in_the_file_is_the_first_ones() {
+        for (pool, shared) in [(pool("10.77.0.1/24"), "10.77.0.3"), (Pool::none(), "\"device\":1")] {
+            let mut registry = Clients::default();
+            let hellos = ["a", "b"].map(|name| invited(&mut registry, name));
+            let admit =
+                |registry: &mut Clients, n: usize| registry.admit(&pool, &key(n as u8), &hellos[n]).unwrap();
+            let first = [0, 1].map(|n| admit(&mut registry, n).0);
+            let text = serde_json::to_string(&registry).unwrap();
+            assert!(text.contains(shared), "{text}");
+            let same = text.replace(shared, &shared.replace(".3", ".2").replace(":1", ":0"));
+            let mut registry: Clients = serde_json::from_str(&same).unwrap();
+            // The second comes first, and has what is free.
+            assert_eq!(
+                [1, 0].map(|n| admit(&mut registry, n)),
+                [(first[1].clone(), true), (first[0].clone(), false)]
+            );
+        }
     }
 
     #[test]

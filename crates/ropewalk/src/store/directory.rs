@@ -95,8 +95,8 @@ impl Store for Directory {
         let today = today();
         let count = {
             let clients = lock(&self.clients);
-            let (names, mut quotas) = (clients.names(), lock(&self.quotas));
-            let named = of.iter().filter_map(|(key, usage)| Some((names.get(key)?, usage)));
+            let mut quotas = lock(&self.quotas);
+            let named = of.iter().filter_map(|(key, usage)| Some((clients.name_of(key)?, usage)));
             named.map(|(name, usage)| quotas.count(name, *usage, today)).sum::<u64>()
         };
         let mut unwritten = lock(&self.unwritten);

@@ -23,19 +23,11 @@ pub(super) struct Index {
 impl Index {
     /// Of all clients.
     pub(super) fn of(clients: &[Client]) -> Index {
-        Index::without(clients.len(), clients)
-    }
-
-    /// Of all clients but the one at this place.
-    pub(super) fn without(place: usize, clients: &[Client]) -> Index {
         let mut index = Index::default();
         // A device that came by several invites is the one that may come in.
         for is_revoked in [true, false] {
-            for (at, client) in clients.iter().enumerate() {
-                if at != place && client.revoked == is_revoked {
-                    index.add(at, client);
-                }
-            }
+            let of_those = clients.iter().enumerate().filter(|(_, c)| c.revoked == is_revoked);
+            of_those.for_each(|(at, client)| index.add(at, client));
         }
         index
     }
@@ -46,9 +38,16 @@ impl Index {
         if let Some(key) = client.key {
             self.keys.insert(key.0, at);
         }
-        client.ipv4.into_iter().for_each(|a| self.v4.insert(u32::from(a).into()));
-        client.ipv6.into_iter().for_each(|a| self.v6.insert(a.into()));
+        v4(client).into_iter().for_each(|n| self.v4.insert(n));
+        v6(client).into_iter().for_each(|n| self.v6.insert(n));
         client.device.into_iter().for_each(|n| self.devices.insert(n.into()));
+    }
+
+    /// What this client has is free, until it is added again.
+    pub(super) fn release(&mut self, client: &Client) {
+        v4(client).into_iter().for_each(|n| self.v4.remove(n));
+        v6(client).into_iter().for_each(|n| self.v6.remove(n));
+        client.device.into_iter().for_each(|n| self.devices.remove(n.into()));
     }
 
     /// Where the client with this key is; if several have it, the one that may come in.
@@ -76,4 +75,13 @@ impl Index {
         let device = (!pool.has_addresses()).then(|| client.device.or_else(lowest)).flatten();
         Some((ipv4, ipv6, device))
     }
+}
+
+/// Its address; the unspecified one, which all have where the pool has none, is nobody's.
+fn v4(client: &Client) -> Option<u128> {
+    client.ipv4.filter(|a| !a.is_unspecified()).map(|a| u32::from(a).into())
+}
+
+fn v6(client: &Client) -> Option<u128> {
+    client.ipv6.filter(|a| !a.is_unspecified()).map(u128::from)
 }
